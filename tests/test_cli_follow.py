@@ -14,7 +14,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from tests.builder import SessionBuilder, text
+from tests.builder import SessionBuilder, call, text
 from tests.program import PATIENCE, PROGRAM, csp
 from tests.stores import ONE, StoreBuilder, settle
 
@@ -33,8 +33,16 @@ class Live:
 
     def say(self, words: str) -> None:
         """Let the model say something."""
+        self.add(self.session.response(text(words)))
+
+    def add(self, session: SessionBuilder) -> None:
+        """Append what is new in the session."""
         with self.path.open("ab") as file:
-            file.write(self.session.response(text(words)).flush())
+            file.write(session.flush())
+
+    def end_turn(self) -> None:
+        """Let the session wait for the person."""
+        self.add(self.session.response(text("It runs.")).system("turn_duration", durationMs=1))
 
 
 @pytest.fixture
@@ -54,11 +62,11 @@ def started() -> Iterator[list[Any]]:
 def terminal(live: Live, started: list[Any]) -> Any:
     """Begins the program on a terminal."""
 
-    def spawn(*arguments: str) -> pexpect.spawn[str]:
+    def spawn(*arguments: str, **environment: str) -> pexpect.spawn[str]:
         child: pexpect.spawn[str] = pexpect.spawn(
             PROGRAM[0],
             [*PROGRAM[1:], "follow", *arguments, *live.where],
-            env={**os.environ, "TERM": "xterm-256color"},
+            env={**os.environ, "TERM": "xterm-256color", "TMUX": ""} | environment,
             dimensions=(24, 80),
             timeout=PATIENCE,
             encoding="utf-8",
@@ -137,6 +145,21 @@ def test_all_of_them_in_a_pipe_are_a_line_for_each_change(live: Live) -> None:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
+
+
+def test_in_a_pipe_there_is_what_runs_and_what_it_cost_but_no_bell(live: Live) -> None:
+    with follower("--all", "--bell", *live.where) as process:
+        lines_until(process, "thinking")
+        live.add(live.session.response(call("Bash", "b", command="mix test", description="Test")))
+        assert re.search(
+            r"running a tool +Bash: mix test  no result for \w+; running, or", lines_until(process, "\n")[0]
+        )
+        live.add(live.session.result("b").response(text("Done.")).system("turn_duration", durationMs=1))
+        (line,) = lines_until(process, "\n")
+        assert re.search(r"waiting for the person  turn ended \w+ ago  \d+ % of 200 k  \$0\.\d\d$", line)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out, err) == (130, "", "")
 
 
 def test_a_reader_that_has_seen_enough_ends_it(live: Live) -> None:
@@ -268,3 +291,58 @@ def test_plain_on_a_terminal_prints_in_colour_and_leaves_it_alone(live: Live, te
     out, code = end_of(child)
     assert NEW_SCREEN not in out
     assert code == 130
+
+
+# --- the person's attention ----------------------------------------------------------------------------
+
+TITLE = "\x1b]2;❯ engine waits for you\x07"
+RESTORED = "\x1b]2;\x07\x1b[23;2t"
+
+
+@pytest.mark.parametrize("how", [[], ["--plain"]])
+def test_a_session_that_begins_to_wait_rings_and_sets_the_title_until_the_end(
+    live: Live, terminal: Any, how: list[str]
+) -> None:
+    child = terminal("--all", *how)
+    child.expect_exact("thinking")
+    live.end_turn()
+    child.expect_exact(TITLE)
+    child.expect_exact("\a")
+    live.add(live.session.prompt("Go on"))
+    child.expect_exact(RESTORED)
+    live.end_turn()
+    child.expect_exact(TITLE)
+    child.sendintr()
+    out, code = end_of(child)
+    assert RESTORED in out
+    assert code == 130
+
+
+@pytest.mark.parametrize("how", [[], ["--plain"]])
+@pytest.mark.parametrize(("arguments", "tmux"), [([], "/tmp/tmux-1/default,1,0"), (["--no-bell"], "")])
+def test_in_tmux_and_without_a_bell_nothing_rings(
+    live: Live, terminal: Any, how: list[str], arguments: list[str], tmux: str
+) -> None:
+    child = terminal("--all", *how, *arguments, TMUX=tmux)
+    child.expect_exact("thinking")
+    live.end_turn()
+    child.expect("turn ended")
+    child.sendintr()
+    shown = (child.before or "") + end_of(child)[0]
+    assert "\a" not in shown
+    assert "\x1b]2;" not in shown
+
+
+def test_in_tmux_the_bell_rings_if_it_is_asked_for(live: Live, terminal: Any) -> None:
+    child = terminal("--all", "--bell", TMUX="/tmp/tmux-1/default,1,0")
+    child.expect_exact("thinking")
+    live.end_turn()
+    child.expect_exact(TITLE)
+
+
+def test_a_session_that_waits_from_the_start_does_not_ring(live: Live, terminal: Any) -> None:
+    live.end_turn()
+    child = terminal("--all")
+    child.expect_exact("turn ended")
+    child.send("q")
+    assert "\x1b]2;" not in (child.before or "") + end_of(child)[0]

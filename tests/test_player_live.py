@@ -94,7 +94,7 @@ def test_a_session_is_live_only_while_it_is_written_to_or_may_be(tmp_path: Path)
 
     async def script(pilot: Pilot[Any]) -> None:
         await until(pilot, "● live")
-        await until(pilot, "waiting for the person")
+        await until(pilot, "waits for you")
         wall.now += 439 * 24 * 3600
         await until(pilot, "○ idle  0:12")
         await until(pilot, "○ idle  nothing written for 439d")
@@ -190,12 +190,12 @@ def test_a_sub_agent_appears_when_it_starts(tmp_path: Path) -> None:
     helper = SessionBuilder(session_id="s", sidechain=True).prompt("Measure the water.")
 
     async def start_agent(pilot: Pilot[Any]) -> None:
-        await until(pilot, "running a tool")
+        await until(pilot, "● running")
         assert "Measure the water" not in text_of(pilot.app)
         SessionBuilder(session_id="other", sidechain=True).prompt("Not ours.").write(tmp_path / "agent-a2.jsonl")
         helper.response(call("Bash", "b", command="thermometer")).write(agent_file(path, 1))
         await until(pilot, "Measure the water.")
-        await until(pilot, "Bash without a result")
+        await until(pilot, "Bash: thermometer  no result")
         assert "Not ours." not in text_of(pilot.app)
 
     followed(path, start_agent)
@@ -210,7 +210,7 @@ def test_a_followed_session_looks_as_it_did(tmp_path: Path) -> None:
         app, _ = player(what, is_followed=True, wall=lambda: now)
 
         async def script(pilot: Pilot[Any], app: PlayerApp = app) -> None:
-            await until(pilot, "waiting for the person")
+            await until(pilot, "waits for you")
             check_picture(app, "follow")
 
         run(app, script, size)

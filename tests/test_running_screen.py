@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from claude_session_player.errors import BadPrices
+from claude_session_player.stats import Prices
 from claude_session_player.tui.jobs import StoreOpener
-from claude_session_player.tui.live import RunningApp
+from claude_session_player.tui.live import RunningApp, RunningList
 from claude_session_player.tui.player import PlayerScreen
 from tests.builder import text
 from tests.players import notice
 from tests.running_sessions import KETTLE, NOW, Sessions, session, write
 from tests.screens import LARGE, SMALL, check_picture, run, text_of, until, until_shown
-from tests.stores import StoreBuilder
+from tests.stores import ONE, StoreBuilder
 
 
 @pytest.fixture
@@ -23,12 +25,13 @@ def sessions(tmp_path: Path) -> Sessions:
     return Sessions(tmp_path / "store")
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE])
+@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
 def test_every_session_is_shown_with_its_state_and_how_it_is_known(sessions: Sessions, size: tuple[int, int]) -> None:
     sessions.fill()
 
     async def script(pilot: Pilot[Any]) -> None:
         await until_shown(pilot, "4 sessions")
+        await until(pilot, lambda: text_of(sessions.app).count("$") == 3)
         check_picture(sessions.app, "follow-all")
 
     run(sessions.app, script, size)
@@ -38,7 +41,7 @@ def test_what_is_appended_is_shown_at_once_and_new_sessions_appear(sessions: Ses
     app = sessions.app
 
     async def script(pilot: Pilot[Any]) -> None:
-        await until_shown(pilot, "Task without a result")
+        await until_shown(pilot, "Task: Look around  no result for")
         write(
             sessions.path, sessions.main.result("t").response(text("All done.")).system("turn_duration", durationMs=1)
         )
@@ -98,6 +101,72 @@ def test_q_quits_from_the_player_and_from_the_help(sessions: Sessions) -> None:
 
         run(app, script)
         assert app.return_code == 0
+
+
+def test_a_double_click_opens_a_session(sessions: Sessions) -> None:
+    app = sessions.app
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_shown(pilot, "Start the engine")
+        await pilot.double_click(RunningList, offset=(5, 0))
+        await until(pilot, lambda: isinstance(app.screen, PlayerScreen) and "I send somebody." in text_of(app))
+
+    run(app, script)
+
+
+def test_r_shows_the_command_that_resumes_a_session_and_y_copies_it(sessions: Sessions) -> None:
+    app = sessions.app
+    command = f"cd /home/ada/engine && claude --resume {ONE}"
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_shown(pilot, "Start the engine")
+        await pilot.press("R")
+        await until_shown(pilot, command)
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard == command)
+        await pilot.press("R", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    run(app, script)
+
+
+def test_r_resumes_the_session_of_a_subagent(sessions: Sessions) -> None:
+    sessions.fill()
+    app = sessions.app
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_shown(pilot, "└ ● Explore")
+        while app._list.current is None or not app._list.current.is_subagent:
+            await pilot.press("down")
+        await pilot.press("R")
+        await until_shown(pilot, f"claude --resume {ONE}")
+
+    run(app, script)
+
+
+def test_the_cost_grows_with_the_session(sessions: Sessions) -> None:
+    app = sessions.app
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_shown(pilot, "$0.08")
+        write(sessions.path, sessions.main.result("t").response(text("All done.")))
+        await until_shown(pilot, "$0.12")
+
+    run(app, script)
+
+
+def test_invalid_prices_are_reported_and_no_cost_is_shown(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load() -> Prices:
+        raise BadPrices("prices.json is not valid JSON")
+
+    monkeypatch.setattr(Prices, "load", load)
+    app = sessions.app
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "No costs are shown: prices.json" in notice(app))
+        assert "$" not in text_of(app)
+
+    run(app, script)
 
 
 def test_a_session_that_is_gone_is_not_opened(sessions: Sessions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -35,23 +36,23 @@ STATES: list[tuple[Phase, str, Build]] = [
     (THINKING, "last thinking 12s ago", lambda s: s.prompt("Start").response(thought())),
     (
         RUNNING,
-        "Bash without a result for 12s; running, or waiting for permission",
+        "no result for 12s; running, or waiting for permission",
         lambda s: s.prompt("Start").response(text("I look."), call("Bash", "a", command="ls")),
     ),
     (
         RUNNING,
-        "Bash without a result for 13s",
+        "no result for 13s",
         lambda s: s.response(call("Bash", "a")).progress("bash_progress", "a", fullOutput="1 %"),
     ),
-    (RUNNING, "Task without a result for 12s", lambda s: s.response(call("Task", "a", prompt="Look"))),
+    (RUNNING, "no result for 12s", lambda s: s.response(call("Task", "a", prompt="Look"))),
     (
         RUNNING,
-        "2 calls without a result for 13s: Read, Bash; running, or waiting for permission",
+        "no result for 13s; running, or waiting for permission",
         lambda s: s.response(call("Read", "a"), call("Bash", "b")),
     ),
     (
         RUNNING,
-        "Bash without a result for 13s; running, or waiting for permission",
+        "no result for 13s; running, or waiting for permission",
         lambda s: s.response(call("Read", "a"), call("Bash", "b")).result("a"),
     ),
     (
@@ -61,8 +62,8 @@ STATES: list[tuple[Phase, str, Build]] = [
     ),
     (WAITING, "last response 12s ago, without a tool call", lambda s: s.prompt("Start").response(text("It runs."))),
     (WAITING, "turn ended 12s ago", lambda s: s.response(text("Yes.")).system("turn_duration", durationMs=1)),
-    (WAITING, "AskUserQuestion without an answer for 12s", lambda s: s.response(call("AskUserQuestion", "a"))),
-    (WAITING, "ExitPlanMode without an answer for 12s", lambda s: s.response(call("ExitPlanMode", "a"))),
+    (WAITING, "no answer for 12s", lambda s: s.response(call("AskUserQuestion", "a"))),
+    (WAITING, "no answer for 12s", lambda s: s.response(call("ExitPlanMode", "a"))),
     (
         WAITING,
         "interrupted 12s ago",
@@ -113,6 +114,36 @@ def test_the_last_events_tell_what_goes_on(phase: Phase, how: str, build: Build)
     assert (found.phase, found.reason) == (phase, how)
 
 
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ([call("Bash", "a", command="mix test", description="Run the tests")], "Bash: mix test"),
+        ([call("Bash", "a", command="make \\\n  all")], "Bash: make \\ all"),
+        ([call("Read", "a", file_path="/home/ada/gauge.py")], "Read: gauge.py"),
+        (
+            [call("Agent", "a", description="Find the gauge", prompt="Look for the gauge.\nSay where it is.")],
+            "Agent: Find the gauge — Look for the gauge. Say where it is.",
+        ),
+        ([call("mcp__kettle__boil", "a", litres=2)], "mcp__kettle__boil"),
+        ([call("", "a")], "a tool"),
+        (
+            [call("Read", "a", file_path="/a"), call("Bash", "b", command="ls"), call("Read", "c", file_path="/c")],
+            "3 calls: Read ×2 · Bash: ls",
+        ),
+        (
+            [call("Bash", "a", command="ls"), call("AskUserQuestion", "b", questions=[{"question": "Tea?"}])],
+            "AskUserQuestion: Tea?",
+        ),
+    ],
+)
+def test_what_runs_is_named_by_the_calls_without_a_result(calls: list[dict[str, Any]], words: str) -> None:
+    assert status(SessionBuilder().response(*calls)).running == words
+
+
+def test_nothing_runs_once_every_call_has_its_result() -> None:
+    assert status(SessionBuilder().response(call("Bash", "a", command="ls")).result("a")).running == ""
+
+
 def test_an_answer_that_may_go_on_is_no_end_yet() -> None:
     session = SessionBuilder().response(text("I look."))
     assert status(session, 3).phase is THINKING
@@ -131,7 +162,7 @@ def test_after_ten_minutes_without_a_word_a_session_is_idle() -> None:
     assert status(session, 599).phase is RUNNING
     found = status(session, 600)
     assert found.phase is IDLE
-    assert found.reason.startswith("nothing written for 10m; Bash without a result for 10m")
+    assert found.reason.startswith("nothing written for 10m; no result for 10m")
 
 
 def test_a_file_that_is_written_to_is_not_idle_whatever_its_times_say() -> None:

@@ -12,8 +12,8 @@ import pytest
 from rich.terminal_theme import TerminalTheme
 from textual.pilot import Pilot
 
+from claude_session_player.export.drawing import code_theme, use_shade
 from claude_session_player.tui.themes import PALETTES, next_theme
-from claude_session_player.tui.widgets.rows import code_theme, use_shade
 from claude_session_player.util.settings import THEMES, remember_theme, remembered_theme, settings_path, using_theme
 from tests.builder import SessionBuilder
 from tests.players import player, shown_on

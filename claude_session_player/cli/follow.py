@@ -27,9 +27,18 @@ from claude_session_player.cli._options import (
 from claude_session_player.cli._output import note, say, stdout, warn_line_issues
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.cli.play import PLAIN_HELP
-from claude_session_player.errors import CannotRead, NoSuchSession
+from claude_session_player.errors import BadPrices, CannotRead, NoSuchSession
 from claude_session_player.export.terminal import FollowWriter
-from claude_session_player.live import Phase, RunningSession, RunningSessions, SessionLookup
+from claude_session_player.live import (
+    Phase,
+    RunningSession,
+    RunningSessions,
+    SessionCosts,
+    SessionLookup,
+    WaitingSessions,
+    cost_words,
+    fill_words,
+)
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
 from claude_session_player.store import (
@@ -41,8 +50,8 @@ from claude_session_player.store import (
     watch_changes,
     watched_files,
 )
-from claude_session_player.util.terminal import is_terminal
-from claude_session_player.util.text import base_name, display_path, printable
+from claude_session_player.util.terminal import BELL, TerminalTitle, is_terminal, write_control
+from claude_session_player.util.text import display_path, printable, truncate
 from claude_session_player.util.times import local_now, wall_clock
 
 if TYPE_CHECKING:
@@ -59,6 +68,9 @@ _USED_SECONDS: Final = 24 * 60 * 60
 """The processes of older files are not searched for."""
 _PHASE_WIDTH: Final = max(len(phase.value) for phase in Phase)
 _DONE, _GONE = "done", "gone"
+_TMUX_VARIABLE: Final = "TMUX"
+_RUNNING_WIDTH: Final = 100
+"""Characters of what runs, in a line about a session."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,12 @@ class FollowOptions:
     history: bool
     thinking: bool
     view_name: str
+    bell: bool | None
+
+    @property
+    def has_bell(self) -> bool:
+        """True if the bell is to ring; inside tmux, which marks the window and may ring for others, only if asked."""
+        return not os.environ.get(_TMUX_VARIABLE) if self.bell is None else self.bell
 
     @property
     def is_plain(self) -> bool:
@@ -104,6 +122,11 @@ follow_options = collect_options(
         click.option("--history", is_flag=True, help=HISTORY_HELP),
         click.option("--thinking", is_flag=True, help=THINKING_HELP),
         view_name_option,
+        click.option(
+            "--bell/--no-bell",
+            default=None,
+            help="With --all: ring and set the title when a session waits for you. Default: on, in tmux off.",
+        ),
     ),
 )
 
@@ -128,7 +151,8 @@ def command(ref: str | None, options: FollowOptions, stores: StoreOptions) -> in
     pauses following; press End to catch up. Stop with Ctrl-C.
 
     With --all, every session is shown that was written to in the last half hour, or that a process has open or locked:
-    whether it is thinking, running a tool, waiting for a person or idle, and how that is known.
+    whether it is thinking, running a tool, waiting for a person or idle, how that is known, what runs, how full the
+    context is, and the cost so far. When a session begins to wait for you, the terminal's bell rings.
 
     Where the system cannot report changes, or WATCHFILES_FORCE_POLLING is set (for network drives), files are checked
     twice a second.
@@ -165,10 +189,10 @@ def _follow_all(options: FollowOptions, stores: StoreOptions) -> int:
 
     opener = StoreOpener(roots, stores.cache)
     if options.is_plain:
-        return follow_all(roots, in_use, opener.session)
+        return follow_all(RunningSessions(roots, in_use=in_use, look_up=opener.session), opener.session, options)
     from claude_session_player.tui.live import RunningApp
 
-    app = RunningApp(opener, in_use)
+    app = RunningApp(opener, in_use, has_bell=options.has_bell)
     app.run()
     return app.return_code or 0
 
@@ -246,22 +270,45 @@ def follow_session(file: SessionFile, view: View, lines: int) -> NoReturn:
             warn_line_issues(audit, agent)
 
 
-def follow_all(roots: Sequence[str], in_use: Sequence[str], look_up: SessionLookup) -> NoReturn:
+def follow_all(running: RunningSessions, look_up: SessionLookup, options: FollowOptions) -> NoReturn:
     """Print a line for each running session, and another one whenever its state changes. Never returns."""
-    running, states, file = RunningSessions(roots, in_use=in_use, look_up=look_up), StateLog(), stdout()
+    states, file, attention = StateLog(SessionCosts(look_up)), stdout(), _Attention(options.has_bell)
 
     def handle(changes: FileChanges | None) -> None:
         now = wall_clock()
         if changes is not None:
             running.update(changes.files, now)
-        for line in states.update(running.rows(now)):
+        rows = running.rows(now)
+        for line in states.update(rows):
             file.write(f"{local_now():%H:%M:%S}  {line}\n")
         file.flush()
+        attention.update(rows)
 
     running.update([file for folder in running.directories for file in watched_files(folder)], wall_clock())
     if not running.rows(wall_clock()):
+        roots = [os.path.dirname(folder.path) for folder in running.directories]
         _say_waiting(f"a session to be written to in {', '.join(map(display_path, roots))}")
-    asyncio.run(_watch(running.directories, handle, _TICK))
+    try:
+        asyncio.run(_watch(running.directories, handle, _TICK))
+    finally:
+        attention.title.restore()
+
+
+class _Attention:
+    """Calls for the person when a session begins to wait: the bell on stderr, the title on stdout, in terminals."""
+
+    def __init__(self, is_wanted: bool) -> None:
+        self._is_wanted = is_wanted
+        self._waiting = WaitingSessions()
+        self.title = TerminalTitle(lambda sequence: write_control(sys.stdout, sequence))
+
+    def update(self, rows: Sequence[RunningSession]) -> None:
+        """Take the present state of all sessions."""
+        is_news = self._waiting.update(rows)
+        if self._is_wanted:
+            self.title.set(self._waiting.title)
+            if is_news:
+                write_control(sys.stderr, BELL)
 
 
 def _say_waiting(what: str) -> None:
@@ -284,38 +331,54 @@ class SessionState(NamedTuple):
 
     name: str
     phase: Phase
-    tools: tuple[str, ...]
+    running: str
     ending: str
     """What is printed when the session is gone."""
 
 
 class StateLog:
-    """Remembers the state of each session, and reports changes."""
+    """Remembers the state of each session, and reports changes; when one waits, with its context and cost."""
 
-    def __init__(self) -> None:
+    def __init__(self, costs: SessionCosts) -> None:
         self._states: dict[str, SessionState] = {}
+        self._costs = costs
 
     def update(self, rows: Sequence[RunningSession]) -> list[str]:
         """A line for each session or sub-agent whose state is new, or that is gone."""
         before, self._states = self._states, {row.peek.file.path: _state(row) for row in rows}
         lines = [
-            f"{_name(row)}  {row.status.phase.value:<{_PHASE_WIDTH}}  {printable(row.status.reason)}"
+            f"{_name(row)}  {row.status.phase.value:<{_PHASE_WIDTH}}  {self._evidence(row)}"
             for row in rows
             if before.get(row.peek.file.path) != self._states[row.peek.file.path]
         ]
         return lines + [f"{state.name}  {state.ending}" for path, state in before.items() if path not in self._states]
 
+    def _evidence(self, row: RunningSession) -> str:
+        """What runs, and how the state is known."""
+        running = truncate(row.status.running, _RUNNING_WIDTH)
+        parts = [running, row.status.reason, *(self._use(row) if row.status.phase is Phase.WAITING else ())]
+        return printable("  ".join(filter(None, parts)))
+
+    def _use(self, row: RunningSession) -> list[str]:
+        """How full the context of a session is, and what it has cost."""
+        fill = row.peek.context
+        try:
+            expense = None if row.is_subagent else self._costs.count(row.peek.file)
+        except BadPrices as error:
+            note(f"no costs are shown: {error}")
+            expense = None
+        return [fill_words(fill) if fill is not None else "", cost_words(expense)]
+
 
 def _state(row: RunningSession) -> SessionState:
-    tools = tuple(call.name for call in row.status.calls)
-    return SessionState(_name(row), row.status.phase, tools, _DONE if row.is_subagent else _GONE)
+    return SessionState(_name(row), row.status.phase, row.status.running, _DONE if row.is_subagent else _GONE)
 
 
 def _name(row: RunningSession) -> str:
     """The id and the project of a session; a sub-agent is shown below its session."""
     peek = row.peek
     name = f"└ {peek.agent or peek.file.id}" if row.is_subagent else display_path(peek.file.id)[:8]
-    return printable(f"{name:<8}  {base_name(peek.project or '') or peek.file.project or ''}")
+    return printable(f"{name:<8}  {peek.project_name}")
 
 
 async def _watch(

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from claude_session_player.live.attention import WaitingSessions as WaitingSessions
+    from claude_session_player.live.costs import (
+        SessionCosts as SessionCosts,
+        cost_words as cost_words,
+        fill_words as fill_words,
+    )
     from claude_session_player.live.running import (
         RunningSession as RunningSession,
         RunningSessions as RunningSessions,
@@ -16,12 +22,16 @@ if TYPE_CHECKING:
     from claude_session_player.live.status import Phase as Phase, SessionStatus as SessionStatus
 
 _HOMES = {
+    "SessionCosts": "costs",
     "SessionLookup": "running",
     "Phase": "status",
     "RunningSession": "running",
     "RunningSessions": "running",
     "SessionPeek": "running",
     "SessionStatus": "status",
+    "WaitingSessions": "attention",
+    "cost_words": "costs",
+    "fill_words": "costs",
 }
 """The module of each public name, imported when the name is first used."""
 

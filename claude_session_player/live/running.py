@@ -14,6 +14,7 @@ from claude_session_player.linking.prompts import PromptQueue, human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title, session_title
 from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
+from claude_session_player.stats import ContextFill, ContextMeter, Expense
 from claude_session_player.store import (
     META_SUFFIX,
     PROJECTS_DIR,
@@ -27,7 +28,7 @@ from claude_session_player.store import (
     session_file_at,
 )
 from claude_session_player.util.fsutil import regular_opener
-from claude_session_player.util.text import strip_escapes, to_title
+from claude_session_player.util.text import base_name, display_path, strip_escapes, to_title
 
 HEAD_SIZE: Final = 1 << 16
 """Bytes that are read at the beginning of a long file."""
@@ -162,6 +163,7 @@ class SessionPeek:
         self.last_text = ""
         """The latest prompt or response, on one line."""
         self._activity = SessionActivity(is_subagent=self.file.is_agent)
+        self._context = ContextMeter(is_subagent=self.file.is_agent)
         self._cwds: tuple[str, ...] = ()
         self._titles: dict[str, str] = {}
         self._queue = PromptQueue()
@@ -182,6 +184,7 @@ class SessionPeek:
         events = decode_lines(lines, self._lines, 0)
         self._lines += len(lines)
         self._activity.take(events)
+        self._context.take(events)
         for event in events:
             self._add_event(event)
         return bool(lines)
@@ -205,6 +208,26 @@ class SessionPeek:
     def project(self) -> str | None:
         """The real path of the project, if known."""
         return real_path(self.file.project or "", self._cwds)
+
+    @property
+    def project_name(self) -> str:
+        """The name of the project's directory, if known."""
+        return base_name(self.project or "") or self.file.project or ""
+
+    @property
+    def short_name(self) -> str:
+        """The name of the project, else the title, else the id: what a person calls the session."""
+        return self.project_name or self.title or display_path(self.file.id)
+
+    @property
+    def context(self) -> ContextFill | None:
+        """How full the context is; `None` if that is not known yet."""
+        return self._context.fill
+
+    @property
+    def model(self) -> str | None:
+        """The model of the latest response."""
+        return self._context.model
 
     @property
     def written_at(self) -> float | None:
@@ -278,6 +301,8 @@ class RunningSession(NamedTuple):
     peek: SessionPeek
     status: SessionStatus
     is_subagent: bool = False
+    expense: Expense | None = None
+    """What the session and its sub-agents have cost, if that was counted."""
 
     def belongs_to(self, path: str) -> bool:
         """True for the session in a file and for each of its sub-agents."""
@@ -297,6 +322,9 @@ class RunningSessions:
         self._in_use = frozenset(in_use)
         self._sessions: dict[str, SessionPeek] = {}
         self._agents: dict[str, SessionPeek] = {}
+        self._grown: dict[str, SessionFile] = {}
+        """The sessions that were appended to, or one of their sub-agents, by path."""
+        self._expenses: dict[str, Expense] = {}
 
     def update(self, files: Iterable[str], now: float) -> None:
         """Read files that may have changed; old ones that are not known yet are ignored."""
@@ -317,9 +345,21 @@ class RunningSessions:
         agents: dict[str | None, list[SessionPeek]] = {}
         for agent in self._agents.values():
             agents.setdefault(agent.session_id, []).append(agent)
-        families = [list(_family(peek, agents.get(peek.file.id, []), now)) for peek in self._sessions.values()]
+        families = [
+            list(_family(peek, agents.get(peek.file.id, []), now, self._expenses.get(path)))
+            for path, peek in self._sessions.items()
+        ]
         families.sort(key=lambda family: not family[0].status.is_live)
         return [row for family in families for row in family]
+
+    def take_grown(self) -> list[SessionFile]:
+        """The sessions that were appended to since the last call, or one of their sub-agents."""
+        grown, self._grown = self._grown, {}
+        return [file for path, file in grown.items() if path in self._sessions]
+
+    def note_expense(self, path: str, expense: Expense) -> None:
+        """Note what the session in a file has cost."""
+        self._expenses[path] = expense
 
     def status(self, path: str, now: float) -> SessionStatus | None:
         """What the session or sub-agent in a file does; `None` if the file is unknown."""
@@ -339,6 +379,7 @@ class RunningSessions:
             for path, session in self._sessions.items()
             if session.file.id in busy or self._is_kept(session, since)
         }
+        self._expenses = {path: expense for path, expense in self._expenses.items() if path in self._sessions}
 
     def _is_kept(self, peek: SessionPeek, since: float) -> bool:
         return peek.file.path in self._in_use or (peek.written_at or 0.0) > since
@@ -352,14 +393,15 @@ class RunningSessions:
             self._sessions[path] = peek
             return peek
         self._agents[path] = peek
-        main = os.path.join(peek.file.home, f"{peek.file.parent}{SESSION_SUFFIX}")
+        main = _session_path(peek)
         if peek.file.parent and main not in self._sessions and os.path.isfile(main) and (head := self._add(main)):
             self._catch_up(head)
         return peek
 
     def _catch_up(self, peek: SessionPeek) -> None:
         try:
-            peek.catch_up()
+            if peek.catch_up() and (main := self._sessions.get(_session_path(peek))) is not None:
+                self._grown[main.file.path] = main.file
         except OSError:
             peek.tail.written_at = None
         if peek.written_at is None:
@@ -367,8 +409,16 @@ class RunningSessions:
             self._agents.pop(peek.file.path, None)
 
 
-def _family(session: SessionPeek, agents: Sequence[SessionPeek], now: float) -> Iterator[RunningSession]:
-    yield RunningSession(session, _status(session, agents, now))
+def _session_path(peek: SessionPeek) -> str:
+    """The file of the session that a session or sub-agent is, or belongs to."""
+    file = peek.file
+    return os.path.join(file.home, f"{peek.session_id}{SESSION_SUFFIX}") if file.is_agent else file.path
+
+
+def _family(
+    session: SessionPeek, agents: Sequence[SessionPeek], now: float, expense: Expense | None
+) -> Iterator[RunningSession]:
+    yield RunningSession(session, _status(session, agents, now), expense=expense)
     for agent in agents:
         status = agent.status(now)
         if status.phase in _WORKING:

@@ -37,6 +37,7 @@ IDLE_SECONDS: Final = 600
 _SETTLING_SECONDS: Final = 8
 """Seconds within which a call may still follow a response that does not say that it is the last."""
 _MANUAL: Final = "manual"
+_UNNAMED: Final = "a tool"
 
 
 class Phase(Enum):
@@ -101,6 +102,8 @@ class OpenCall(NamedTuple):
     label: str
     since: float | None
     request: str | None = None
+    running: str = ""
+    """What it does, on one line; see `tools.running_label`."""
     shows_progress: bool = False
     """True if it has reported progress, so that it runs and does not wait for permission."""
 
@@ -119,6 +122,24 @@ class SessionStatus(NamedTuple):
     def is_live(self) -> bool:
         """True unless the session is idle: the one rule for everything that is marked as live."""
         return self.phase is not Phase.IDLE
+
+    @property
+    def running(self) -> str:
+        """What runs, or what the person is asked: one call in its own words, several by their tools.
+
+        >>> calls = [OpenCall("Bash", "", None, running="Bash: mix test"), *[OpenCall("Read", "", None)] * 2]
+        >>> SessionStatus(Phase.RUNNING, "", calls=tuple(calls)).running
+        '3 calls: Bash: mix test · Read ×2'
+        """
+        if not (calls := _asking(self.calls) or self.calls):
+            return ""
+        groups: dict[str, list[OpenCall]] = {}
+        for call in calls:
+            groups.setdefault(call.name or _UNNAMED, []).append(call)
+        words = [
+            f"{name} ×{len(group)}" if len(group) > 1 else group[0].running or name for name, group in groups.items()
+        ]
+        return f"{len(calls)} calls: {' · '.join(words)}" if len(calls) > 1 else words[0]
 
 
 class SessionActivity:
@@ -215,7 +236,8 @@ class SessionActivity:
         self._count += 1
         name, key = strip_escapes(block.name or ""), block.id or f"({self._count})"
         if self._pairing.add_call(key, block.id, name, uuid) is None:
-            self.calls[key] = OpenCall(name, tools.label(name, block.input), time, request)
+            running = tools.running_label(name, block.input)
+            self.calls[key] = OpenCall(name, tools.label(name, block.input), time, request, running)
 
     def _progress(self, event: Progress, time: float | None) -> None:
         call = self.calls.get(event.parent_call or "")
@@ -251,20 +273,17 @@ _HANDLERS: Final[dict[type[Event], Callable[[SessionActivity, Any, float | None]
 def _status_of_calls(calls: tuple[OpenCall, ...], now: float) -> SessionStatus:
     """The status of a session with open calls."""
     since = min((call.since for call in calls if call.since is not None), default=None)
-    if asking := [call for call in calls if call.name in tools.ASKING]:
-        reason = f"{asking[0].name} without an answer{_for(asking[0].since, now)}"
-        return SessionStatus(Phase.WAITING, reason, since, calls)
-    if len(calls) == 1:
-        reason = f"{calls[0].name or 'a tool'} without a result{_for(since, now)}"
-    else:
-        reason = f"{len(calls)} calls without a result{_for(since, now)}: {', '.join(_names(calls))}"
+    if asking := _asking(calls):
+        return SessionStatus(Phase.WAITING, f"no answer{_for(asking[0].since, now)}", since, calls)
+    reason = f"no result{_for(since, now)}"
     if not all(call.shows_progress or call.name in tools.AGENTS for call in calls):
         reason += "; running, or waiting for permission"
     return SessionStatus(Phase.RUNNING, reason, since, calls)
 
 
-def _names(calls: Iterable[OpenCall]) -> Iterable[str]:
-    return dict.fromkeys(call.name for call in calls)
+def _asking(calls: Iterable[OpenCall]) -> tuple[OpenCall, ...]:
+    """The calls that a person has to answer."""
+    return tuple(call for call in calls if call.name in tools.ASKING)
 
 
 def _ago(time: float | None, now: float) -> str:

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
         context_window as context_window,
     )
     from claude_session_player.stats.prices import Prices as Prices, TokenCount as TokenCount
-    from claude_session_player.stats.summary import SessionSummary as SessionSummary, summarize as summarize
+    from claude_session_player.stats.summary import (
+        Expense as Expense,
+        SessionSummary as SessionSummary,
+        session_expense as session_expense,
+        summarize as summarize,
+    )
     from claude_session_player.stats.tokens import (
         DAY as DAY,
         GROUP_KEYS as GROUP_KEYS,
@@ -43,6 +48,7 @@ _HOMES = {
     "DAY": "tokens",
     "PERIODS": "tokens",
     "Prices": "prices",
+    "Expense": "summary",
     "SESSION": "tokens",
     "SessionSummary": "summary",
     "TimeWindow": "tokens",
@@ -58,6 +64,7 @@ _HOMES = {
     "count_tokens": "tokens",
     "group_usage": "tokens",
     "response_cost": "tokens",
+    "session_expense": "summary",
     "sum_usage": "tokens",
     "summarize": "summary",
     "token_count": "tokens",

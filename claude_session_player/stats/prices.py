@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.errors import BadPrices
@@ -277,6 +277,7 @@ def look_up_prices(models: Iterable[str]) -> ListedPrices:
     return ListedPrices({model: table.tariff(model) for model in models}, table.version, table.date)
 
 
+@lru_cache
 def listed_window(model: str) -> int | None:
     """The context window of a model in tokens; `None` if it is not listed."""
     return _table().window(model)

@@ -145,7 +145,7 @@ def summarize(session: Session, prices: Prices | None = None) -> SessionSummary:
     with gc_paused():
         counts = _count(session)
     span = time_span(counts.times)
-    expense = _expense(session, prices or Prices.load())
+    expense = session_expense(session, prices or Prices.load())
     return SessionSummary(
         id=display_path(session.id),
         path=display_path(session.file.name),
@@ -190,7 +190,8 @@ def _count(session: Session) -> SessionCounts:
     return reference
 
 
-def _expense(session: Session, prices: Prices) -> Expense:
+def session_expense(session: Session, prices: Prices) -> Expense:
+    """The tokens and the cost of a session and its sub-agents."""
     usages = session_usage(session, prices)
     tokens = TokenCount()
     for usage in usages:

@@ -15,7 +15,7 @@ from claude_session_player.format import lenient_json
 from claude_session_player.tools import brief, parts
 from claude_session_player.tools.brief import CallBrief, CallCount, fold_call
 from claude_session_player.tools.parts import PartsBuilder, ToolReply
-from claude_session_player.util.text import base_name, strip_escapes
+from claude_session_player.util.text import base_name, strip_escapes, to_title
 
 if TYPE_CHECKING:
     from claude_session_player.format.content import CallParts
@@ -35,7 +35,8 @@ class Tool(Struct, frozen=True):
     The label is the first of `fields` that the input has, shortened by `shape`. The response of a sub-agent
     (`is_agent`) is shown on one line. `to_parts` turns a call and its result into parts for a transcript. The rich view
     shows what `count` says of a result, and nothing else of it if it `hides_output`. A tool with a `touch` reads or
-    changes the file that its input has under the key `file`. If it `asks`, its result comes from a person.
+    changes the file that its input has under the key `file`. If it `asks`, its result comes from a person. While a call
+    runs, `running` says what it does, where that is not the label.
     """
 
     fields: tuple[str, ...] = ()
@@ -47,10 +48,41 @@ class Tool(Struct, frozen=True):
     asks: bool = False
     count: CallCount | None = None
     hides_output: bool = False
+    running: Callable[[dict[str, Any]], str] | None = None
 
 
-_AGENT = Tool(("description",), is_agent=True, to_parts=parts.agent_parts, count=brief.agent_effort)
-_SHELL = Tool(("description", "command"), to_parts=parts.shell_parts, count=brief.exit_code)
+def _running_fields(*names: str) -> Callable[[dict[str, Any]], str]:
+    """The texts of these fields of the input, as far as it has them, each once, with a dash between them."""
+
+    def text(given: dict[str, Any]) -> str:
+        values = (given.get(name) for name in names)
+        texts = dict.fromkeys(value.strip() for value in values if isinstance(value, str))
+        return " — ".join(filter(None, texts))
+
+    return text
+
+
+def _running_question(given: dict[str, Any]) -> str:
+    """The questions that a person is asked."""
+    questions = given.get("questions")
+    asked = questions if isinstance(questions, list) else []
+    texts = (entry.get("question") for entry in asked if isinstance(entry, dict))
+    return " ".join(text for text in texts if isinstance(text, str))
+
+
+_AGENT = Tool(
+    ("description",),
+    is_agent=True,
+    to_parts=parts.agent_parts,
+    count=brief.agent_effort,
+    running=_running_fields("description", "prompt"),
+)
+_SHELL = Tool(
+    ("description", "command"),
+    to_parts=parts.shell_parts,
+    count=brief.exit_code,
+    running=_running_fields("command"),
+)
 _PLAN = Tool(to_parts=parts.plan_parts, asks=True)
 
 TODO_LIST: Final = "TodoWrite"
@@ -77,11 +109,11 @@ TOOLS: Final[dict[str, Tool]] = {
     TODO_LIST: Tool(to_parts=parts.todo_parts),
     "TaskCreate": Tool(to_parts=parts.task_parts),
     "TaskUpdate": Tool(to_parts=parts.task_parts),
-    "AskUserQuestion": Tool(to_parts=parts.question_parts, asks=True),
+    "AskUserQuestion": Tool(to_parts=parts.question_parts, asks=True, running=_running_question),
     "ExitPlanMode": _PLAN,
     "exit_plan_mode": _PLAN,  # its name in 1.0
-    "Skill": Tool(to_parts=parts.skill_parts),
-    "SlashCommand": Tool(to_parts=parts.skill_parts),
+    "Skill": Tool(to_parts=parts.skill_parts, running=_running_fields("skill", "command")),
+    "SlashCommand": Tool(to_parts=parts.skill_parts, running=_running_fields("command")),
     "SendMessage": Tool(to_parts=parts.message_parts),
 }
 
@@ -124,6 +156,19 @@ def label(name: str, tool_input: Any) -> str:
                 return lenient_json.compact(value)
             return tool.shape(strip_escapes(value)) if tool.shape else strip_escapes(value)
     return ""
+
+
+def running_label(name: str, tool_input: Any) -> str:
+    """What a running call does, on one line that begins with the tool's name.
+
+    >>> running_label("Bash", {"command": "mix test", "description": "Run the tests"}), running_label("New", {"a": 1})
+    ('Bash: mix test', 'New')
+    >>> running_label("Agent", {"description": "Find the gauge", "prompt": "Look for\\nthe gauge"})
+    'Agent: Find the gauge — Look for the gauge'
+    """
+    running = TOOLS.get(name, _OTHER).running
+    about = running(tool_input) if running is not None and isinstance(tool_input, dict) else label(name, tool_input)
+    return to_title(": ".join(filter(None, (name or "a tool", strip_escapes(about)))))
 
 
 def call_parts(name: str, tool_input: Any, reply: ToolReply | None) -> CallParts:

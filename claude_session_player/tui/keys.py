@@ -350,13 +350,21 @@ SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 # --- running sessions -------------------------------------------------------------------------------
 
 RUNNING_KEYS: Final = (
+    Key(
+        ("enter",),
+        ("open",),
+        "Enter",
+        "open",
+        "open the session or sub-agent in the player, and follow it",
+        group=KeyGroup.SESSION,
+    ),
+    Key(("R",), ("resume",), "R", "resume", "show the command that resumes the session", group=KeyGroup.SESSION),
     Key(("up,k", "down,j"), ("move(-1)", "move(1)"), "↑ ↓", "move", "previous or next session", group=KeyGroup.MOVE),
-    Key(("enter",), ("open",), "Enter", "follow", "follow the session or sub-agent in the player", group=KeyGroup.PLAY),
+    HELP,
+    QUIT,
     Key(
         ("home", "end"), ("move(-9999)", "move(9999)"), "Home End", "ends", "first or last session", group=KeyGroup.MOVE
     ),
-    HELP,
-    QUIT,
     PALETTE,
     THEME,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -16,23 +17,28 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from claude_session_player.errors import SessionError
-from claude_session_player.live import RunningSession, RunningSessions
-from claude_session_player.store import POLLING_NOTICE, watch_changes, watched_files
+from claude_session_player.errors import BadPrices, SessionError
+from claude_session_player.live import RunningSession, RunningSessions, SessionCosts, WaitingSessions
+from claude_session_player.store import POLLING_NOTICE, resume_command, watch_changes, watched_files
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.help_screen import HelpScreen
-from claude_session_player.tui.jobs import FilesWritten, SessionOpened
+from claude_session_player.tui.jobs import FilesWritten, JobFailed, SessionOpened
 from claude_session_player.tui.keys import RUNNING_KEYS, bindings
 from claude_session_player.tui.player import open_player
+from claude_session_player.tui.resume_popup import ResumePopup
 from claude_session_player.tui.widgets.key_bar import KeyBar
-from claude_session_player.tui.widgets.status import StatusLine, TextLine, status_lines
+from claude_session_player.tui.widgets.running import StatusLine, phase_word, status_lines
+from claude_session_player.tui.widgets.status import TextLine
 from claude_session_player.util.humanize import plural
+from claude_session_player.util.terminal import BELL, TerminalTitle
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from claude_session_player.stats import Expense
+    from claude_session_player.store import Session, SessionFile
     from claude_session_player.tui.jobs import StoreOpener
 
 _UPDATE_SECONDS: Final = 1.0
@@ -40,11 +46,27 @@ _LOW: Final = 8
 """A terminal with fewer rows shows nothing but the list."""
 _EMPTY: Final = "No running sessions. A session appears here as soon as it is written to."
 _CURSOR: Final = Style(reverse=True)
-_LIST_ACTIONS: Final = frozenset(("move", "open", "help"))
+_LIST_ACTIONS: Final = frozenset(("move", "open", "resume", "help"))
 _NOTES: Final = """\
 Lists sessions written to in the last half hour, and those open or locked.
 A tool waiting for permission looks the same as one that is running.
-A session is idle if nothing was written for ten minutes."""
+A session is idle if nothing was written for ten minutes.
+The bar shows how full the context is after the latest response."""
+
+
+@dataclass
+class SessionCounted(Message, bubble=False):
+    """What a session has cost was counted."""
+
+    path: str
+    expense: Expense
+
+
+@dataclass
+class ResumeFound(Message, bubble=False):
+    """The session to be resumed, or why it cannot be."""
+
+    session: Session | SessionError
 
 
 class RunningList(ScrollView, can_focus=True):
@@ -136,12 +158,22 @@ class RunningApp(TerminalApp[None]):
     BINDINGS: ClassVar = bindings(KEYS)
 
     def __init__(
-        self, opener: StoreOpener, in_use: Iterable[str] = (), *, clock: Callable[[], float] = wall_clock
+        self,
+        opener: StoreOpener,
+        in_use: Iterable[str] = (),
+        *,
+        has_bell: bool = False,
+        clock: Callable[[], float] = wall_clock,
     ) -> None:
+        """With `has_bell`, the bell rings and the title of the terminal says so when a session begins to wait."""
         super().__init__()
         self._opener = opener
         self._sessions = RunningSessions(opener.roots, in_use=in_use, look_up=opener.session)
         self._clock = clock
+        self._costs = SessionCosts(opener.session)
+        self._has_bell = has_bell
+        self._waiting = WaitingSessions()
+        self._terminal_title = TerminalTitle(self._write_control)
         self._is_polled = False
         """True if the system reports no file changes."""
 
@@ -180,6 +212,47 @@ class RunningApp(TerminalApp[None]):
         rows = self._sessions.rows(now)
         self._list.show(rows, now)
         self._title.show(_summary(rows, is_polled=self._is_polled))
+        self._call_person(rows)
+        if due := self._costs.due(self._sessions.take_grown()):
+            self.run_worker(partial(self._count, due), thread=True, group="costs")
+
+    def _count(self, files: Sequence[SessionFile]) -> None:
+        """Count what sessions have cost, the one that grew last first."""
+        for file in files:
+            try:
+                expense = self._costs.count(file)
+            except BadPrices as error:
+                self.post_message(JobFailed(f"No costs are shown: {error}"))
+                return
+            if expense is not None:
+                self.post_message(SessionCounted(file.path, expense))
+
+    @on(JobFailed)
+    def _report_failure(self, event: JobFailed) -> None:
+        self.notify(event.reason, severity="error")
+
+    @on(SessionCounted)
+    def _take_cost(self, event: SessionCounted) -> None:
+        self._sessions.note_expense(event.path, event.expense)
+        self._show()
+
+    # --- the person's attention -------------------------------------------------------------------------
+
+    def _call_person(self, rows: Sequence[RunningSession]) -> None:
+        """Ring the bell if a session has begun to wait for the person, and name it in the terminal's title."""
+        is_news = self._waiting.update(rows)
+        if self._has_bell:
+            self._terminal_title.set(self._waiting.title)
+            if is_news:
+                self._write_control(BELL)
+
+    def _write_control(self, sequence: str) -> None:
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(sequence)
+
+    def on_unmount(self) -> None:
+        """Restore the title of the terminal."""
+        self._terminal_title.restore()
 
     # --- keys -----------------------------------------------------------------------------------------
 
@@ -200,6 +273,28 @@ class RunningApp(TerminalApp[None]):
         """Follow the session under the cursor."""
         if (row := self._list.current) is not None:
             self.open_session(row.peek.file.path)
+
+    def action_resume(self) -> None:
+        """Show the command that resumes the session under the cursor, or that of the sub-agent."""
+        if (row := self._list.current) is not None:
+            path = row.peek.file.path
+            find = partial(jobs.find_session, self._opener, path, self._post_resume)
+            self.run_worker(find, thread=True, exclusive=True, group="find")
+
+    def _post_resume(self, found: Message) -> None:
+        if isinstance(found, SessionOpened):
+            self.post_message(ResumeFound(found.session))
+
+    @on(ResumeFound)
+    def _show_resume(self, event: ResumeFound) -> None:
+        if len(self.screen_stack) > 1:
+            return
+        session = event.session
+        if isinstance(session, SessionError):
+            self.notify(str(session), severity="error")
+            return
+        head = session.head
+        self.push_screen(ResumePopup(head.title or head.id, resume_command(session), head.project or session.project))
 
     def open_session(self, path: str) -> None:
         """Follow the session in a file."""
@@ -223,7 +318,8 @@ def _summary(rows: Sequence[RunningSession], *, is_polled: bool) -> Text:
     sessions = [row for row in rows if not row.is_subagent]
     counts: dict[str, int] = {}
     for row in sessions:
-        counts[row.status.phase.value] = counts.get(row.status.phase.value, 0) + 1
+        word = phase_word(row.status.phase)
+        counts[word] = counts.get(word, 0) + 1
     text = Text(plural(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
     text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
     return text.append(f"  ({POLLING_NOTICE})" if is_polled else "", "yellow")

@@ -42,9 +42,10 @@ from claude_session_player.tui.widgets.element_view import ElementView, element_
 from claude_session_player.tui.widgets.header import Header, HeaderFacts
 from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.rows import to_strips
+from claude_session_player.tui.widgets.running import SubagentBar
 from claude_session_player.tui.widgets.screen_pane import ScreenPane
 from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
-from claude_session_player.tui.widgets.status import SubagentBar, TextLine, status_text
+from claude_session_player.tui.widgets.status import TextLine, status_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.tui.widgets.timeline_place import place_words
 from claude_session_player.util.humanize import dollars, plural

@@ -14,10 +14,10 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TextIO, cast
 
-from claude_session_player.util.text import mark_controls
+from claude_session_player.util.text import mark_controls, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from subprocess import Popen
 
     from rich.console import Console
@@ -70,6 +70,51 @@ def write_styled(file: TextIO, text: str) -> None:
         file.write_styled(text)
     else:
         file.write(text)
+
+
+BELL: Final = "\a"
+SAVE_TITLE: Final = "\x1b[22;2t"
+RESTORE_TITLE: Final = "\x1b]2;\a\x1b[23;2t"
+"""Clears the title of the window, and takes back the saved one where the terminal keeps it."""
+
+
+def title_sequence(title: str) -> str:
+    """What sets the title of a terminal's window; whatever is not printable becomes a mark.
+
+    >>> title_sequence("kettle\x07")
+    '\\x1b]2;kettle�\\x07'
+    """
+    return f"\x1b]2;{printable(title)}{BELL}"
+
+
+def write_control(file: TextIO, sequence: str) -> None:
+    """Write a control sequence of our own, if the file is a terminal; never into a pipe or a file."""
+    if is_terminal(file):
+        target = file.unfiltered if isinstance(file, TerminalStream) else file
+        target.write(sequence)
+        target.flush()
+
+
+class TerminalTitle:
+    """The title of a terminal's window: what was there before is saved, and can be restored."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        self._write = write
+        self._title: str | None = None
+
+    def set(self, title: str) -> None:
+        """Set the title; an empty one restores what was there before."""
+        if not title:
+            self.restore()
+        elif title != self._title:
+            self._write(title_sequence(title) if self._title else SAVE_TITLE + title_sequence(title))
+            self._title = title
+
+    def restore(self) -> None:
+        """Restore the title that was there before, if it was changed."""
+        if self._title is not None:
+            self._title = None
+            self._write(RESTORE_TITLE)
 
 
 def console(file: TextIO) -> Console:

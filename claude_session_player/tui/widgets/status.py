@@ -1,19 +1,15 @@
-"""Text about sessions: the state of running ones, and the player's status line."""
+"""The player's status line."""
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import set_cell_size
 from rich.text import Text
-from textual.geometry import Size
 from textual.widget import Widget
 
-from claude_session_player.live import Phase, RunningSessions
 from claude_session_player.player import LiveState, Pace, Player
-from claude_session_player.store import AGENT_PREFIX
+from claude_session_player.tui.widgets.running import IDLE_MARK
 from claude_session_player.tui.widgets.timeline import fraction_of
 from claude_session_player.util.humanize import (
     UNKNOWN_TIME,
@@ -22,145 +18,11 @@ from claude_session_player.util.humanize import (
     short_duration,
     transcript_time,
 )
-from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set as AbstractSet
+    from collections.abc import Callable, Sequence
 
-    from claude_session_player.live import RunningSession, SessionStatus
     from claude_session_player.player import Frame
-
-IDLE_MARK: Final = "○"
-_LOOKS: Final = {
-    Phase.THINKING: ("✱", "magenta"),
-    Phase.RUNNING: ("●", "green"),
-    Phase.WAITING: ("❯", "bold yellow"),
-    Phase.IDLE: (IDLE_MARK, "dim"),
-}
-_STATE_WIDTH: Final = max(len(phase.value) for phase in Phase)
-_SINCE_WIDTH: Final = 7
-_PROJECT_WIDTH: Final = 16
-_INDENT: Final = "  "
-
-
-class StatusLine(NamedTuple):
-    """A line of text, and the number of the session that it belongs to."""
-
-    row: int
-    text: Text
-    is_head: bool = True
-    """True for the first line of a session."""
-
-
-def status_lines(rows: list[RunningSession], now: float, width: int) -> list[StatusLine]:
-    """The lines of all sessions: a head, the evidence for the state, and the last message; of sub-agents the head."""
-    lines: list[StatusLine] = []
-    for number, row in enumerate(rows):
-        if row.is_subagent:
-            lines.append(StatusLine(number, agent_head(row, now, width)))
-            continue
-        lines.append(StatusLine(number, _head(row, now, width)))
-        words = row.peek.last_text
-        texts = (row.status.reason, "" if words == row.peek.title else words)
-        lines += [StatusLine(number, _below(text, width), is_head=False) for text in texts if text]
-    return lines
-
-
-def running_name(row: RunningSession) -> str:
-    """The title of a session or sub-agent, or its id."""
-    peek = row.peek
-    return printable(peek.title or display_path(peek.file.id))
-
-
-def _head(row: RunningSession, now: float, width: int) -> Text:
-    mark, style = _LOOKS[row.status.phase]
-    project = printable(base_name(row.peek.project or "") or row.peek.file.project or "")
-    return _fitted(
-        width,
-        (f"{mark} {row.status.phase.value:<{_STATE_WIDTH}}", style),
-        (f" {_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
-        (set_cell_size(project, _PROJECT_WIDTH) + "  ", "cyan"),
-        (running_name(row), "bold" if row.status.is_live else "dim"),
-    )
-
-
-def state_line(row: RunningSession, width: int) -> Text:
-    """The state of a session, and the evidence for it."""
-    mark, style = _LOOKS[row.status.phase]
-    return _fitted(width, (f"{mark} {row.status.phase.value}", style), (f"  {printable(row.status.reason)}", "dim"))
-
-
-def agent_head(row: RunningSession, now: float, width: int) -> Text:
-    """The name of a sub-agent, its state, and the evidence for it."""
-    mark, style = _LOOKS[row.status.phase]
-    agent = printable(row.peek.agent or "sub-agent")
-    return _fitted(
-        width,
-        (f"{_INDENT}└ {mark} {agent}", style),
-        (f" {_since(row, now)} ", "dim"),
-        (running_name(row), ""),
-        (f"  {printable(row.status.reason)}", "dim"),
-    )
-
-
-def _below(text: str, width: int) -> Text:
-    return _fitted(width, (_INDENT + printable(text), "dim"))
-
-
-def _since(row: RunningSession, now: float) -> str:
-    return "" if row.status.since is None else short_duration(max(now - row.status.since, 0))
-
-
-def _fitted(width: int, *parts: tuple[str, str]) -> Text:
-    """Parts side by side, truncated to a width."""
-    text = Text.assemble(*parts, no_wrap=True)
-    text.truncate(width, overflow="ellipsis")
-    return text
-
-
-class SubagentBar(Widget):
-    """The state of a followed session, and a line for each of its running sub-agents. Empty if nothing is known."""
-
-    DEFAULT_CSS = "SubagentBar { height: auto; max-height: 4; }"
-
-    def __init__(self, path: str, clock: Callable[[], float]) -> None:
-        """The session is in the file `path`; the clock gives seconds since 1970."""
-        super().__init__()
-        self._path = path
-        self._clock = clock
-        self._sessions = RunningSessions((), in_use=[path])
-        self._rows: Sequence[RunningSession] = ()
-        self._now = 0.0
-
-    def read(self, files: AbstractSet[str] | None = None) -> None:
-        """Read what was appended to the session file; given the files that changed, to those of sub-agents, too."""
-        if files is None:
-            files = {self._path}
-        agents = {path for path in files if os.path.basename(path).startswith(AGENT_PREFIX)}
-        self._sessions.update(agents | (files & {self._path}), self._clock())
-
-    def status(self) -> SessionStatus | None:
-        """The state of the session now."""
-        return self._sessions.status(self._path, self._clock())
-
-    def show(self) -> None:
-        """Show what is true now."""
-        self._now = self._clock()
-        rows = [row for row in self._sessions.rows(self._now) if row.belongs_to(self._path)]
-        is_same_height = len(rows) == len(self._rows)
-        self._rows = rows
-        self.refresh(layout=not is_same_height)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """A line for each."""
-        return len(self._rows)
-
-    def render(self) -> Text:
-        """The lines."""
-        width = self.size.width
-        draw = (agent_head(row, self._now, width) if row.is_subagent else state_line(row, width) for row in self._rows)
-        return Text("\n").join(draw)
-
 
 _GAP: Final = "  "
 _DAY: Final = len("2026-01-17")
