@@ -117,11 +117,12 @@ def test_a_session_in_which_nothing_is_shown_is_a_recording_of_an_empty_terminal
     assert not any(play_back(recording).rows)
 
 
-def test_the_screen_at_any_moment_is_that_of_the_replay() -> None:
+@pytest.mark.parametrize("view", [View(), View.rich()], ids=["screen", "rich"])
+def test_the_screen_at_any_moment_is_that_of_the_replay(view: View) -> None:
     lines = session().lines
-    recording = record(lines, RecordingSetup(width=40, height=6))
+    recording = record(lines, RecordingSetup(width=40, height=6), view)
     for second in range(6):
-        state = replay(lines, until=second + 1)
+        state = replay(lines, view, until=second + 1)
         assert play_back(recording, second).rows == expected_terminal(state, 40, 6).rows
 
 
@@ -140,10 +141,11 @@ def test_events_are_written_while_the_session_is_read() -> None:
     assert written[-1] > written[1500]
 
 
+@pytest.mark.parametrize("view", [View(), View.rich()], ids=["screen", "rich"])
 @pytest.mark.parametrize("path", corpus.session_files()[::8], ids=lambda path: path.name[:20])
-def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
-    recording = record(path, RecordingSetup(width=100, height=30))
-    assert play_back(recording).rows == expected_terminal(replay(path), 100, 30).rows
+def test_real_sessions_end_with_the_screen_of_their_replay(path: Path, view: View) -> None:
+    recording = record(path, RecordingSetup(width=100, height=30), view)
+    assert play_back(recording).cells == expected_terminal(replay(path, view), 100, 30).cells
 
 
 def test_asciinema_plays_it(tmp_path: Path) -> None:
