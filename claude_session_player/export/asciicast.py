@@ -34,12 +34,15 @@ _encode: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separator
 
 
 class RecordingSetup(NamedTuple):
-    """The timing, terminal size and format version of a recording."""
+    """The timing, the terminal and the format version of a recording, or of a picture."""
 
     timing: Timing = Timing()
     width: int = WIDTH
     height: int = HEIGHT
     version: int = 2
+    """Of asciicast."""
+    title: str = ""
+    """The session's title, which pictures show."""
 
 
 OUTPUT, MARKER = "o", "m"
