@@ -144,8 +144,8 @@ terminal_options = collect_options(
         ("export latest -o tea.md", "a session as markdown"),
         ("export 1f2e --format json", "all elements as a JSON array"),
         ("export 1f2e --format asciicast -o tea.cast", "a recording for asciinema"),
-        ("export 1f2e --format gif --speed 4 -o tea.gif", "an animation, with agg or ffmpeg"),
-        ("export 1f2e --format svg --at 50% -o tea.svg", "a picture of one moment"),
+        ("export 1f2e --format gif -o tea.gif", "the same as an animation"),
+        ("export 1f2e --format svg --at 50% > t.svg", "a picture of one moment"),
     )
 )
 @click.argument("ref", shell_complete=complete_ref)

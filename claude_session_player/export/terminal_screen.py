@@ -29,7 +29,7 @@ class ScreenEnd(NamedTuple):
 
     elements: Sequence[ScreenElement]
     """The last elements, at least as many as fit on the terminal, and the one before them."""
-    count: int
+    total: int
     """The number of all elements."""
     is_cleared: bool = False
     """True if the screen was cleared."""
@@ -118,11 +118,11 @@ class TerminalScreen:
     def _append(self, end: ScreenEnd) -> str:
         """Show new elements below the others."""
         new: list[str] = []
-        for position in range(max(self._count, self._first_drawable(end)), end.count):
+        for position in range(max(self._count, self._first_drawable(end)), end.total):
             block = self._blocks[position] = self._block(end, position)
             new += block.rows
             self._blocks[position] = self._trimmed(block)
-        self._count = end.count
+        self._count = end.total
         if not new:
             return ""
         written = _LINE_BREAK.join(chain([""] if self.rows else [], new))
@@ -133,9 +133,9 @@ class TerminalScreen:
     def _rebuild(self, end: ScreenEnd) -> str:
         """Show the end of the screen, drawn from its last element upwards."""
         known = {} if end.is_moved else self._blocks
-        self._blocks, self._count = {}, end.count
+        self._blocks, self._count = {}, end.total
         blocks: list[_Block] = []
-        position = end.count
+        position = end.total
         while position > self._first_drawable(end) and sum(block.height for block in blocks) < self._height:
             position -= 1
             blocks.insert(0, self._trimmed(self._block(end, position, known)))
@@ -166,12 +166,12 @@ class TerminalScreen:
     @staticmethod
     def _first_drawable(end: ScreenEnd) -> int:
         """The position of the first element whose predecessor is known."""
-        start = end.count - len(end.elements)
+        start = end.total - len(end.elements)
         return start + bool(start)
 
     def _block(self, end: ScreenEnd, position: int, known: dict[int, _Block] | None = None) -> _Block:
         """The rows of an element; they are drawn only if they are not known."""
-        number = position - end.count
+        number = position - end.total
         element = end.elements[number]
         blank = _blank_rows(end.elements[number - 1], element, self.state.view) if position else 0
         block = (self._blocks if known is None else known).get(position)
