@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from claude_session_player.export import OutputKind, formats
 from tests.builder import SessionBuilder, call, text
-from tests.program import PATIENCE, PROGRAM, csp, on_terminal, told_on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, not_measured, on_terminal, told_on_terminal
 from tests.recordings import parse_recording, play_back
 from tests.stores import AGENT, ONE, StoreBuilder
 
@@ -64,8 +65,24 @@ def test_a_recording_shows_the_rich_view_unless_the_screen_is_asked_for(tmp_path
     screen = play_back(parse_recording(csp("export", path, *CAST, "--view", "screen").stdout.decode())).rows
     assert rich[2] == "● Done"
     assert any("+ hot = 2" in row for row in rich)
-    assert screen[2:5] == ["● **Done**", "", "● Edit(kettle.py)"] or "● **Done**" in screen
+    assert screen[2] == "● **Done**"
     assert any("updated successfully" in row for row in screen)
+
+
+@not_measured
+def test_a_recording_takes_no_more_memory_for_a_longer_session(tmp_path: Path) -> None:
+    peaks = []
+    for count in (50, 2000):
+        builder = SessionBuilder()
+        for number in range(count):
+            builder.response(text(f"**{number}** is `a number`:\n\n```python\nx = {number}\n```"))
+        path = builder.write(tmp_path / f"{count}.jsonl")
+        process = subprocess.Popen([*PROGRAM, "export", path, *CAST], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    assert peaks[1] - peaks[0] < 20 << 20
 
 
 def test_version_3_is_written_where_it_is_asked_for(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import ExitStack, contextmanager
@@ -173,6 +174,7 @@ def command(
         if target.is_stdout and is_terminal(sys.stdout):
             raise click.UsageError(f"{format.name} is not for a terminal: name a file with -o, or use a pipe")
         view = terminal.drawn_view(view)
+        gc.enable()  # drawn markdown and code are cycles, one after the other
     source = find_source(ref, stores)
     source = source if terminal.at is None else buffer_session(source)
     with ExitStack() as stack:
