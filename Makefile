@@ -51,8 +51,10 @@ test-newest:  ## run the tests with the newest versions that pip finds
 
 # Tests that need one of these programs are skipped where it is missing, and say so; in CI they run.
 system:
-	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace && command -v cc; } > /dev/null; then \
-		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace gcc libc6-dev > /dev/null; fi
+	@if [ "$$CI" = true ] && ! { command -v zsh && command -v fish && command -v strace && command -v cc \
+		&& command -v ffmpeg && test -e /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf; } > /dev/null; then \
+		apt-get update -qq && apt-get install -qq -y --no-install-recommends zsh fish strace gcc libc6-dev \
+		ffmpeg fonts-dejavu-core > /dev/null; fi
 
 check: .venv/.installed-dev  ## check lint, format, types and import contracts
 	$(BIN)/ruff check .

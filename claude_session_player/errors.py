@@ -115,3 +115,9 @@ class MissingExtra(SessionError):
     """A library is not installed that comes with an extra; the message names the extra."""
 
     exit_code = 1
+
+
+class NotInstalled(SessionError):
+    """A program or a font is not installed that an output needs; the message says where it comes from."""
+
+    exit_code = 1

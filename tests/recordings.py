@@ -10,8 +10,8 @@ import pyte
 
 from claude_session_player.export import asciicast
 from claude_session_player.export.asciicast import WRAP_OFF, WRAP_ON, RecordingSetup
-from claude_session_player.export.terminal import folded_rows
-from claude_session_player.formatter import gap_between
+from claude_session_player.export.element_rows import blank_rows, draw_element
+from claude_session_player.export.terminal import encode_segments, folded_rows
 from claude_session_player.models import ScreenState, View
 from claude_session_player.parser import Source
 from claude_session_player.playback import start_replay
@@ -89,10 +89,15 @@ def play_back(recording: Recording, until: float = float("inf")) -> Terminal:
 def all_rows(state: ScreenState, width: int) -> list[str]:
     """The rows of the whole screen, laid out from scratch."""
     rows: list[str] = []
+    view = state.view
     for number, element in enumerate(state.elements):
         if number:
-            rows += [""] * (gap_between(state.elements[number - 1], element).count("\n") - 1)
-        rows += folded_rows(element, state.view, width)
+            rows += [""] * blank_rows(state.elements[number - 1], element, view)
+        rows += (
+            map(encode_segments, draw_element(element, view, width))
+            if view.briefs
+            else folded_rows(element, view, width)
+        )
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from io import StringIO
 from pathlib import Path
@@ -18,8 +19,12 @@ from claude_session_player.export.asciicast import RecordingSetup
 from claude_session_player.playback import replay, start_replay
 from claude_session_player.player.stream import Timing
 from claude_session_player.player.timeline import Pace
+from claude_session_player.util.text import mark_controls
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
+from tests.hostile import sessions
+from tests.hostile.effort import sample
+from tests.hostile.payloads import PAYLOADS
 from tests.program import PATIENCE, csp
 from tests.recordings import expected_terminal, play_back, record
 
@@ -117,11 +122,12 @@ def test_a_session_in_which_nothing_is_shown_is_a_recording_of_an_empty_terminal
     assert not any(play_back(recording).rows)
 
 
-def test_the_screen_at_any_moment_is_that_of_the_replay() -> None:
+@pytest.mark.parametrize("view", [View(), View.rich()], ids=["screen", "rich"])
+def test_the_screen_at_any_moment_is_that_of_the_replay(view: View) -> None:
     lines = session().lines
-    recording = record(lines, RecordingSetup(width=40, height=6))
+    recording = record(lines, RecordingSetup(width=40, height=6), view)
     for second in range(6):
-        state = replay(lines, until=second + 1)
+        state = replay(lines, view, until=second + 1)
         assert play_back(recording, second).rows == expected_terminal(state, 40, 6).rows
 
 
@@ -140,10 +146,27 @@ def test_events_are_written_while_the_session_is_read() -> None:
     assert written[-1] > written[1500]
 
 
+@pytest.mark.parametrize("view", [View(), View.rich()], ids=["screen", "rich"])
 @pytest.mark.parametrize("path", corpus.session_files()[::8], ids=lambda path: path.name[:20])
-def test_real_sessions_end_with_the_screen_of_their_replay(path: Path) -> None:
-    recording = record(path, RecordingSetup(width=100, height=30))
-    assert play_back(recording).rows == expected_terminal(replay(path), 100, 30).rows
+def test_real_sessions_end_with_the_screen_of_their_replay(path: Path, view: View) -> None:
+    recording = record(path, RecordingSetup(width=100, height=30), view)
+    assert play_back(recording).cells == expected_terminal(replay(path, view), 100, 30).cells
+
+
+_OURS = re.compile(r"\x1b\[(?:\?7[lh]|[0-9;]*m|2K|2J|H|J|[0-9]+[AB])|\r\n|\r")
+
+
+@pytest.mark.parametrize("payload", sample(list(PAYLOADS), 5))
+def test_a_recording_of_the_rich_view_has_nothing_of_a_session_that_a_terminal_obeys(
+    tmp_path: Path, payload: str
+) -> None:
+    path = sessions.write(sessions.everywhere(sessions.records(), PAYLOADS[payload]), tmp_path / "s.jsonl")
+    written = "".join(data for _, data in record(path, view=View.rich()).of("o"))
+    shown = _OURS.sub("", written)
+    assert mark_controls(shown) == shown
+    assert not {"\t", "\n"} & set(shown)
+    assert not [sequence for sequence in _OURS.findall(written) if "9953" in sequence]
+    assert "PWN" in shown
 
 
 def test_asciinema_plays_it(tmp_path: Path) -> None:

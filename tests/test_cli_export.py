@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from claude_session_player.export import OutputKind, formats
-from tests.builder import SessionBuilder, text
-from tests.program import PATIENCE, PROGRAM, csp, on_terminal, told_on_terminal
+from tests.builder import SessionBuilder, call, text
+from tests.program import PATIENCE, PROGRAM, csp, not_measured, on_terminal, told_on_terminal
 from tests.recordings import parse_recording, play_back
 from tests.stores import AGENT, ONE, StoreBuilder
 
@@ -54,6 +55,34 @@ def test_a_recording_has_the_size_and_the_times_that_were_asked_for(path: Path) 
     assert (cast.header["width"], cast.header["height"]) == (30, 9)
     assert [time for time, _ in cast.of("o")] == [0.0, 0.25, 0.5]
     assert play_back(cast).rows[:3] == ["❯ Make tea", "", "● Gladly."]
+
+
+def test_a_recording_shows_the_rich_view_unless_the_screen_is_asked_for(tmp_path: Path) -> None:
+    edit = {"file_path": "/k/kettle.py", "old_string": "cold = 1", "new_string": "hot = 2"}
+    builder = SessionBuilder().prompt("Boil").response(text("**Done**"), call("Edit", **edit))
+    path = builder.result("toolu_1", "The file has been updated successfully.").write(tmp_path / "s.jsonl")
+    rich = play_back(parse_recording(csp("export", path, *CAST).stdout.decode())).rows
+    screen = play_back(parse_recording(csp("export", path, *CAST, "--view", "screen").stdout.decode())).rows
+    assert rich[2] == "● Done"
+    assert any("+ hot = 2" in row for row in rich)
+    assert screen[2] == "● **Done**"
+    assert any("updated successfully" in row for row in screen)
+
+
+@not_measured
+def test_a_recording_takes_no_more_memory_for_a_longer_session(tmp_path: Path) -> None:
+    peaks = []
+    for count in (50, 2000):
+        builder = SessionBuilder()
+        for number in range(count):
+            builder.response(text(f"**{number}** is `a number`:\n\n```python\nx = {number}\n```"))
+        path = builder.write(tmp_path / f"{count}.jsonl")
+        process = subprocess.Popen([*PROGRAM, "export", path, *CAST], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        peaks.append(usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+    assert peaks[1] - peaks[0] < 20 << 20
 
 
 def test_version_3_is_written_where_it_is_asked_for(path: Path) -> None:
@@ -117,8 +146,9 @@ def test_no_session_gives_no_output(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (4, b"")
 
 
-def test_a_recording_does_not_go_to_a_terminal(path: Path) -> None:
-    output, code = told_on_terminal("export", path, *CAST)
+@pytest.mark.parametrize("format", ["asciicast", "svg", "gif", "mp4"])
+def test_what_is_drawn_does_not_go_to_a_terminal(path: Path, format: str) -> None:
+    output, code = told_on_terminal("export", path, "--format", format)
     assert code == 2
     assert "name a file with -o, or use a pipe" in output
     assert "Make tea" in on_terminal("export", path, "--history", "--format", "text")
@@ -127,8 +157,13 @@ def test_a_recording_does_not_go_to_a_terminal(path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (("--width", "40"), "--width applies to asciicast only, not to markdown"),
-        (("--real-time",), "--real-time applies to asciicast only, not to markdown"),
+        (("--width", "40"), "--width applies to asciicast, svg, gif, mp4 only, not to markdown"),
+        (("--real-time",), "--real-time applies to asciicast, gif, mp4 only, not to markdown"),
+        (("--view", "screen"), "--view applies to asciicast, svg, gif, mp4 only, not to markdown"),
+        (("--format", "svg", "--speed", "2"), "--speed applies to asciicast, gif, mp4 only, not to svg"),
+        (("--format", "gif", "--v3"), "--v3 applies to asciicast only, not to gif"),
+        ((*CAST, "--at", "50%"), "--at applies to svg only, not to asciicast"),
+        (("--format", "svg", "--at", "soon"), "'soon' is not a position; use line: 120"),
         ((*CAST, "--idle", "soon"), "'soon' is not a number of seconds, or none"),
         ((*CAST, "--idle", "-1"), "'-1' is not a number of seconds, or none"),
         ((*CAST, "--speed", "0"), "0 is not from 0.01 to 1000"),

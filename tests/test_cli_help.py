@@ -17,6 +17,7 @@ from tests.program import csp
 DIFFERENCES = {
     "--all": "all sessions of what the command works on; follow --all shows those that run",
     "--archive": "read from an archive instead of a store, or the archive that is written and restored",
+    "--at": "the moment of a picture, as a place in the session; a time for the screen of replay",
     "--by": "stats makes a table of tokens for each grouping, find one of hits",
     "--force": "do it although something is in the way: a file that exists, or a session in use",
     "--format": "each kind of output has its own formats, but a format means the same everywhere",
@@ -33,6 +34,7 @@ DIFFERENCES = {
     "--sort": "facts about sessions, or how well and when they match a query",
     "--to": "a time; within one session also a line",
     "--until": "a line of the session, for its screen or for a file that it touched",
+    "--view": "in the player a key switches, too",
 }
 """Option names whose type, metavar or help differ between commands, and why that is one meaning."""
 

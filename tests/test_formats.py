@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.export import Format, OutputKind, export_formats, format_named, formats, register, registry
+from claude_session_player.export import Format, OutputKind, format_named, formats, quick_formats, register, registry
 from claude_session_player.models import ScreenState
 from claude_session_player.tui.jobs import write_export
 from claude_session_player.tui.popups import ExportPopup, ExportTarget
@@ -90,7 +90,7 @@ def test_a_new_format_is_offered_and_written_by_every_command(
 def test_the_options_of_a_recording_are_those_of_a_new_one_too(session: Path, tmp_path: Path) -> None:
     assert run(tmp_path, "export", session, "--format", "reel", "--width", "40")[0].startswith("2 events, 40 columns\n")
     told, code = run(tmp_path, "export", session, "--width", "40")
-    assert (code, "--width applies to asciicast, reel only, not to markdown" in told) == (2, True)
+    assert (code, "--width applies to asciicast, svg, gif, mp4, reel only, not to markdown" in told) == (2, True)
 
 
 def write_count(state: ScreenState, file: TextIO) -> None:
@@ -111,9 +111,9 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     async def look(pilot: Pilot[Any]) -> None:
         popup = ExportPopup("1f2e", "")
         await app.push_screen(popup)
-        await pilot.press(*["down"] * export_formats().index(dummy))
+        await pilot.press(*["down"] * quick_formats().index(dummy))
         shown = str(popup.query_one("#formats", Static).render())
-        assert shown.split() == ["markdown", "json", "jsonl", "text", "asciicast", "[dummy]"]
+        assert shown.split() == ["markdown", "json", "jsonl", "text", "asciicast", "svg", "[dummy]"]
         assert popup.query_one(Input).value == name
 
     name = "1f2e.dum"

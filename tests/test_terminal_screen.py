@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from claude_session_player import ScreenState, View, render
-from claude_session_player.export.asciicast import WRAP_OFF, TerminalScreen
+from claude_session_player import ScreenState, View, render, replay
+from claude_session_player.export.asciicast import WRAP_OFF
 from claude_session_player.export.terminal import fold_line, folded_rows
+from claude_session_player.export.terminal_screen import TerminalScreen, last_rows
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
+from tests.builder import SessionBuilder, call as tool, text
 from tests.recordings import Terminal, all_rows, expected_terminal
 from tests.test_frame_index import COMPACTED, QUIET, call, progress, prompt, result
 
@@ -47,11 +50,14 @@ def shown(
     return screen, terminal
 
 
-@given(st.lists(RECORDS, max_size=30), st.integers(10, 30), st.integers(2, 9), st.booleans())
+VIEWS = st.sampled_from((View(), View(history=True), View.rich(), replace(View.rich(), history=False)))
+
+
+@given(st.lists(RECORDS, max_size=30), st.integers(10, 30), st.integers(2, 9), VIEWS)
 def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
-    records: list[Any], width: int, height: int, history: bool
+    records: list[Any], width: int, height: int, view: View
 ) -> None:
-    state = ScreenState(View(history=history))
+    state = ScreenState(view)
     screen, terminal = TerminalScreen(state, width, height), Terminal(width, height)
     terminal.write(WRAP_OFF)
     for record in records:
@@ -59,6 +65,52 @@ def test_after_every_record_the_terminal_shows_the_end_of_the_screen(
         terminal.write(screen.update())
         assert terminal.rows == expected_terminal(state, width, height).rows
     assert terminal.cells == expected_terminal(state, width, height).cells
+
+
+@given(st.lists(st.lists(RECORDS, max_size=9), max_size=9), st.integers(2, 9), VIEWS)
+def test_after_several_records_at_once_the_terminal_shows_the_end_of_the_screen(
+    moments: list[list[Any]], height: int, view: View
+) -> None:
+    state = ScreenState(view)
+    screen, terminal = TerminalScreen(state, 20, height), Terminal(20, height)
+    terminal.write(WRAP_OFF)
+    for records in moments:
+        end = None
+        for record in records:
+            render(state, record)
+            screen.note()
+            end = screen.end().after(end)
+        if end is not None:
+            terminal.write(screen.show(end))
+        expected = expected_terminal(state, 20, height)
+        assert terminal.cells == expected.cells
+        assert last_rows(state, 20, height) == all_rows(state, 20)[-height:]
+
+
+def test_the_end_of_the_screen_at_a_moment_can_be_shown_after_the_screen_has_changed() -> None:
+    state = ScreenState(View.rich())
+    screen, terminal = TerminalScreen(state, 40, 9), Terminal(40, 9)
+    for record in (prompt("Make tea"), call("1")):
+        render(state, record)
+        screen.note()
+    before, expected = screen.end(), expected_terminal(state, 40, 9).rows
+    for record in (result("1", "no kettle", is_error=True), prompt("Buy one")):
+        render(state, record)
+        screen.note()
+    terminal.write(screen.show(before))
+    assert terminal.rows == expected
+    terminal.write(screen.show(screen.end()))
+    assert terminal.rows == expected_terminal(state, 40, 9).rows != expected
+
+
+def test_what_is_never_on_the_terminal_is_not_drawn() -> None:
+    state = ScreenState(View.rich())
+    screen = TerminalScreen(state, 40, 9)
+    for _ in range(1000):
+        render(state, prompt("words"))
+        screen.note()
+    screen.show(screen.end())
+    assert screen.laid_out <= 2 * 9
 
 
 @given(st.lists(RECORDS, max_size=20))
@@ -152,6 +204,18 @@ def test_rows_have_the_colours_of_their_element() -> None:
     assert folded_rows(AssistantText("Hi"), View(), 80) == ["\x1b[1m●\x1b[0m Hi"]
     assert folded_rows(pending, View(), 80) == ["\x1b[33m●\x1b[0m \x1b[1mBash\x1b[0m(ls)"]
     assert folded_rows(done, View(), 80)[1] == "\x1b[31m  ✗ no\x1b[0m"
+
+
+def test_markdown_and_changes_are_drawn_in_colour_by_the_rich_view() -> None:
+    edit = {"file_path": "/k/kettle.py", "old_string": "cold = 1", "new_string": "hot = 2"}
+    lines = (
+        SessionBuilder().prompt("Boil").response(text("**Done**: `hot`"), tool("Edit", **edit)).result("toolu_1", "ok")
+    )
+    state = replay(lines.lines, View.rich())
+    rows = last_rows(state, 40, 9)
+    assert "● \x1b[0m\x1b[1mDone\x1b[0m: \x1b[36mhot\x1b[0m" in rows[2]
+    assert any("\x1b[31m" in row and "- " in row for row in rows)
+    assert any("\x1b[32m" in row and "+ " in row for row in rows)
 
 
 def test_a_very_long_line_is_folded_in_no_time() -> None:

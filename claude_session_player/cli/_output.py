@@ -305,14 +305,16 @@ def _owner(agent: Subagent | None) -> str:
 # --- progress -----------------------------------------------------------------------------------------
 
 
-def start_bar(title: str, total: int) -> ProgressBar:
+def start_bar(title: str, total: int, *, counts_bytes: bool = True) -> ProgressBar:
     """A bar with one task on stderr; it disappears when it is stopped."""
     from rich.progress import BarColumn, DownloadColumn, Progress as ProgressBar, TextColumn, TimeRemainingColumn
 
     from claude_session_player.util.terminal import console
 
-    columns = (TextColumn(title), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    progress = ProgressBar(*columns, console=console(sys.stderr), transient=True)
+    size = (DownloadColumn(),) if counts_bytes else ()
+    progress = ProgressBar(
+        TextColumn(title), BarColumn(), *size, TimeRemainingColumn(), console=console(sys.stderr), transient=True
+    )
     progress.add_task("", total=total)
     progress.start()
     return progress

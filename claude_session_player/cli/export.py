@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from claude_session_player import export
 from claude_session_player.cli._options import (
+    RICH,
+    SCREEN,
     TIMING_FIELDS,
     archive_options,
     collect_options,
@@ -21,20 +25,27 @@ from claude_session_player.cli._options import (
     utc_option,
     whole_view_options,
 )
-from claude_session_player.cli._output import note_compacted, note_empty, stdout, warn_line_issues
-from claude_session_player.cli._refs import find_source, load_screen, open_events, ref_argument
-from claude_session_player.errors import AlreadyThere
+from claude_session_player.cli._output import note_compacted, note_empty, start_bar, stdout, warn_line_issues
+from claude_session_player.cli._refs import buffer_session, find_source, load_screen, open_events, ref_argument
+from claude_session_player.errors import AlreadyThere, SessionError
+from claude_session_player.player import POSITION_HELP, parse_position
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from rich.progress import Progress
 
     from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._refs import SessionSource
+    from claude_session_player.export import Format
     from claude_session_player.export.asciicast import RecordingSetup
-    from claude_session_player.models import View
-    from claude_session_player.player import Timing
+    from claude_session_player.format.events import Event
+    from claude_session_player.models import ScreenState, View
+    from claude_session_player.player import Destination, Timing
 
 _STANDARD_OUTPUT: Final = "-"
+_PORTION: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -53,14 +64,33 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class TerminalOptions:
-    """The terminal that a recording is made for."""
+    """The terminal that is drawn, and when."""
 
+    view_name: str
     width: int
     height: int
     v3: bool
+    at: Destination | None
+
+    def drawn_view(self, view: View) -> View:
+        """The view that is drawn, with the limits and the history of the one that was asked for."""
+        return replace(view.as_rich(), history=view.history) if self.view_name == RICH else view
 
 
-_RECORDING_OPTIONS: Final = (*TIMING_FIELDS, *TerminalOptions.__annotations__)
+_RECORDINGS: Final = (export.OutputKind.RECORDING, export.OutputKind.VIDEO)
+_APPLIES_TO: Final = {
+    **dict.fromkeys(TIMING_FIELDS, _RECORDINGS),
+    **dict.fromkeys(("view_name", "width", "height"), export.DRAWN),
+    "v3": (export.OutputKind.RECORDING,),
+    "at": (export.OutputKind.PICTURE,),
+}
+"""Options that only some formats have, by what these write."""
+
+
+def _position(ctx: click.Context, param: click.Parameter, value: str | None) -> Destination | None:
+    return None if value is None else parse_position(value)
+
+
 output_options = collect_options(
     "target",
     OutputOptions,
@@ -79,12 +109,20 @@ terminal_options = collect_options(
     TerminalOptions.__annotations__,
     (
         click.option(
+            "--view",
+            "view_name",
+            type=click.Choice([RICH, SCREEN]),
+            default=RICH,
+            show_default=True,
+            help="Draw what happened, or what the terminal showed.",
+        ),
+        click.option(
             "--width",
             type=click.IntRange(10, 1000),
             default=80,
             metavar="N",
             show_default=True,
-            help="Record a terminal with N columns.",
+            help="Draw a terminal with N columns.",
         ),
         click.option(
             "--height",
@@ -92,9 +130,12 @@ terminal_options = collect_options(
             default=24,
             metavar="N",
             show_default=True,
-            help="Record a terminal with N rows.",
+            help="Draw a terminal with N rows.",
         ),
         click.option("--v3", is_flag=True, help="Write asciicast version 3, for asciinema 3 or later. Default: 2."),
+        click.option(
+            "--at", callback=_position, metavar="PLACE", help=f"Draw the moment at {POSITION_HELP}. Default: the end."
+        ),
     ),
 )
 
@@ -104,6 +145,8 @@ terminal_options = collect_options(
         ("export latest -o tea.md", "a session as markdown"),
         ("export 1f2e --format json", "all elements as a JSON array"),
         ("export 1f2e --format asciicast -o tea.cast", "a recording for asciinema"),
+        ("export 1f2e --format gif -o tea.gif", "the same as an animation"),
+        ("export 1f2e --format svg --at 50% > t.svg", "a picture of one moment"),
     )
 )
 @ref_argument
@@ -116,39 +159,87 @@ terminal_options = collect_options(
 def command(
     ref: str, target: OutputOptions, view: View, timing: Timing, terminal: TerminalOptions, stores: StoreOptions
 ) -> None:
-    """Write a session as markdown, JSON, text or asciicast.
+    """Write a session as text, JSON, a recording or a picture.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'; for the formats see 'help formats'. The
     whole session is written, unless --since-compaction is given.
 
-    An asciicast plays in asciinema and on web pages; prompts become markers. --speed, --idle, --paced, --real-time,
-    --width, --height and --v3 apply to this format only.
+    An asciicast plays in asciinema and on web pages; prompts become markers. gif needs the program agg or ffmpeg, mp4
+    needs ffmpeg. svg shows one moment. --view, --width and --height apply to these formats; --speed, --idle, --paced
+    and --real-time to those that move; --at to svg, and --v3 to asciicast.
     """
     format = export.format_named(target.format, *(one.writes for one in export.export_formats()))
-    is_recording = format.writes is export.OutputKind.RECORDING
-    if not is_recording:
-        _refuse_recording_options(format.name)
-    elif target.is_stdout and is_terminal(sys.stdout):
-        raise click.UsageError(f"{format.name} is not for a terminal: name a file with -o, or use a pipe")
+    _refuse_options_of_others(format)
+    if format.is_drawn:
+        if target.is_stdout and is_terminal(sys.stdout):
+            raise click.UsageError(f"{format.name} is not for a terminal: name a file with -o, or use a pipe")
+        view = terminal.drawn_view(view)
+        gc.enable()  # drawn markdown and code are cycles, one after the other
     source = find_source(ref, stores)
-    with _open_output(target) as file:
+    source = source if terminal.at is None else buffer_session(source)
+    with ExitStack() as stack:
         state = export.write_session(
             format,
-            file,
-            screen=lambda: load_screen(source, view),
-            begin=lambda: open_events(source, view),
-            setup=_recording_setup(timing, terminal) if is_recording else None,
+            stack.enter_context(_open_output(target)),
+            screen=lambda: load_screen(source, view, until=_line(terminal.at, source, view)),
+            begin=lambda: stack.enter_context(_begin(format, source, view)),
+            setup=_recording_setup(timing, terminal, _title(format, source)) if format.is_drawn else None,
         )
     note_empty(state)
-    if not is_recording:  # a recording shows everything before it is compacted
+    if not format.is_drawn:  # a recording shows everything before it is compacted
         note_compacted(state)
     warn_line_issues(state.account)
 
 
-def _recording_setup(timing: Timing, terminal: TerminalOptions) -> RecordingSetup:
+def _recording_setup(timing: Timing, terminal: TerminalOptions, title: str) -> RecordingSetup:
     from claude_session_player.export.asciicast import RecordingSetup
 
-    return RecordingSetup(timing, terminal.width, terminal.height, 3 if terminal.v3 else 2)
+    return RecordingSetup(timing, terminal.width, terminal.height, 3 if terminal.v3 else 2, title)
+
+
+def _line(position: Destination | None, source: SessionSource, view: View) -> int | None:
+    """The line of the file at a position; `None` for the end."""
+    if position is None:
+        return None
+    from claude_session_player.cli.play import line_at
+    from claude_session_player.player import Timing
+
+    return line_at(position, source, view, Timing())
+
+
+def _title(format: Format, source: SessionSource) -> str:
+    """The title of a session, for a picture of it; empty if nothing is known."""
+    if format.writes is not export.OutputKind.PICTURE or source.path is None:
+        return ""
+    from claude_session_player.store import Store
+
+    try:
+        session = source.inline or Store.open(cache=None, required=False).at(source.path)
+        return session.title or ""
+    except SessionError:
+        return ""
+
+
+@contextmanager
+def _begin(format: Format, source: SessionSource, view: View) -> Iterator[tuple[ScreenState, Iterator[Event]]]:
+    """The empty screen and the events that fill it; on a terminal, with a progress bar for what takes long."""
+    state, events = open_events(source, view)
+    is_slow = format.writes is export.OutputKind.VIDEO
+    if not is_slow or source.path is None or not os.path.isfile(source.path) or not is_terminal(sys.stderr):
+        yield state, events
+        return
+    with open(source.path, "rb") as file:
+        lines = sum(portion.count(b"\n") for portion in iter(lambda: file.read(_PORTION), b""))
+    with start_bar(f"drawing the {format.name}", max(lines, 1), counts_bytes=False) as bar:
+        yield state, _watched(events, bar)
+
+
+def _watched(events: Iterable[Event], bar: Progress) -> Iterator[Event]:
+    """The same events; moves a bar, which says that all is read by moving on its own."""
+    for event in events:
+        bar.update(bar.task_ids[0], completed=event.line)
+        yield event
+    bar.update(bar.task_ids[0], total=None)
 
 
 @contextmanager
@@ -166,9 +257,10 @@ def _open_output(target: OutputOptions) -> Iterator[TextIO]:
         raise AlreadyThere(f"{error}: use --force to overwrite it") from None
 
 
-def _refuse_recording_options(format: str) -> None:
+def _refuse_options_of_others(format: Format) -> None:
     ctx = click.get_current_context()
     for param in ctx.command.params:
-        if param.name in _RECORDING_OPTIONS and is_given(ctx, param.name):
-            names = ", ".join(one.name for one in export.formats(export.OutputKind.RECORDING))
-            raise click.UsageError(f"{param.opts[0]} applies to {names} only, not to {format}")
+        kinds = _APPLIES_TO.get(param.name or "")
+        if kinds is not None and format.writes not in kinds and is_given(ctx, param.name):
+            names = ", ".join(one.name for one in export.formats(*kinds))
+            raise click.UsageError(f"{param.opts[0]} applies to {names} only, not to {format.name}")

@@ -113,16 +113,16 @@ def _exit_codes() -> str:
 
 
 def _formats() -> str:
-    from claude_session_player.export.registry import OutputKind, formats
+    from claude_session_player.export.registry import DRAWN, OutputKind, formats
 
     groups = {
-        "replay, export and demo write the screen:": OutputKind.SCREEN,
-        "export also writes a recording:": OutputKind.RECORDING,
-        "show writes the transcript:": OutputKind.TRANSCRIPT,
+        "replay, export and demo write the screen:": (OutputKind.SCREEN,),
+        "export also draws the terminal, over time or at one moment:": DRAWN,
+        "show writes the transcript:": (OutputKind.TRANSCRIPT,),
     }
     lines = ["Formats of --format:"]
-    for heading, kind in groups.items():
-        rows = [(row.name, row.help.removeprefix(row.name).removeprefix(": ")) for row in formats(kind)]
+    for heading, kinds in groups.items():
+        rows = [(row.name, row.help.removeprefix(row.name).removeprefix(": ")) for row in formats(*kinds)]
         lines += ["", heading, *(f"  {name:<10} {meaning}".rstrip() for name, meaning in rows)]
     lines += [
         "",

@@ -187,7 +187,7 @@ def _open_store(stack: ExitStack, stores: StoreOptions) -> Store:
 def _print_session(source: SessionSource, view: View, timing: Timing, start: Destination | None) -> None:
     source = source if start is None else buffer_session(source)
     state, events = open_events(source, view)
-    line = 0 if start is None else _line_at(start, source, state.view, timing)
+    line = 0 if start is None else line_at(start, source, state.view, timing)
     prompts_settled = with_queued_prompts(events)  # printed text cannot be taken back
     print_frames(text_frames(prompts_settled, state, timing, line), piece_printer(state.view), stdout().flush)
     note_empty(state)
@@ -211,7 +211,7 @@ def print_frames(
     flush()
 
 
-def _line_at(position: Destination, source: SessionSource, view: View, timing: Timing) -> int:
+def line_at(position: Destination, source: SessionSource, view: View, timing: Timing) -> int:
     """The line of the file at a position; all frames are indexed to find it."""
     from claude_session_player.player import Playback
     from claude_session_player.store import Store

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from claude_session_player.export.registry import Format, OutputKind, TranscriptWriter, format_named, formats, register
+from claude_session_player.export.registry import (
+    DRAWN,
+    Format,
+    OutputKind,
+    TranscriptWriter,
+    format_named,
+    formats,
+    register,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,12 +22,14 @@ if TYPE_CHECKING:
     from claude_session_player.models import ScreenState
 
 __all__ = [
+    "DRAWN",
     "Format",
     "OutputKind",
     "TranscriptWriter",
     "export_formats",
     "format_named",
     "formats",
+    "quick_formats",
     "register",
     "write_screen",
     "write_session",
@@ -27,8 +37,13 @@ __all__ = [
 
 
 def export_formats() -> list[Format]:
-    """The formats of `export`: the final screen, and recordings."""
-    return formats(OutputKind.SCREEN, OutputKind.RECORDING)
+    """The formats of `export`: the final screen, and what is drawn."""
+    return formats(OutputKind.SCREEN, *DRAWN)
+
+
+def quick_formats() -> list[Format]:
+    """Those of them that are written in seconds, and without other programs."""
+    return formats(OutputKind.SCREEN, OutputKind.RECORDING, OutputKind.PICTURE)
 
 
 def write_screen(state: ScreenState, file: TextIO, format: str) -> None:
@@ -43,7 +58,7 @@ def write_session(
     begin: Callable[[], tuple[ScreenState, Iterator[Event]]],
     setup: RecordingSetup | None = None,
 ) -> ScreenState:
-    """Write a session to a text file, and return its final screen.
+    """Write a session to a file, and return its final screen; videos go to the binary file below the text file.
 
     `screen` replays the session; `begin` returns the empty screen and the events that fill it. Only one is called.
     """
@@ -53,6 +68,10 @@ def write_session(
         return state
     from claude_session_player.export.asciicast import RecordingSetup
 
+    if format.writes is OutputKind.PICTURE:
+        state = screen()
+        format.load()(state, file, setup or RecordingSetup())
+        return state
     state, events = begin()
     format.load()(events, state, file, setup or RecordingSetup())
     return state

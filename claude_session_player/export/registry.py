@@ -24,9 +24,17 @@ class OutputKind(Enum):
     SCREEN = "screen"
     """The final screen, by a function `write(state, file)`."""
     RECORDING = "recording"
-    """The session over time, by a function `write(events, state, file, setup)`."""
+    """The session over time, as text, by a function `write(events, state, file, setup)`."""
+    VIDEO = "video"
+    """The same as bytes, which go to `file.buffer`; it takes other programs, and minutes."""
+    PICTURE = "picture"
+    """The screen at one moment, as text, by a function `write(state, file, setup)`."""
     TRANSCRIPT = "transcript"
     """The conversation in order, by a `TranscriptWriter`."""
+
+
+DRAWN: Final = (OutputKind.RECORDING, OutputKind.VIDEO, OutputKind.PICTURE)
+"""What shows a terminal of some size, drawn for a view."""
 
 
 class TranscriptWriter(NamedTuple):
@@ -55,6 +63,11 @@ class Format(NamedTuple):
     writes: OutputKind
     target: str
     """`module:object`, imported on first use: some formats need libraries that are slow to load."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """True if it shows a terminal of some size, drawn for a view."""
+        return self.writes in DRAWN
 
     def load(self) -> Any:
         """Import the object that writes this format."""
@@ -109,6 +122,9 @@ for _row in (
         OutputKind.RECORDING,
         f"{_HERE}.asciicast:write_asciicast",
     ),
+    Format("svg", ".svg", "svg: a picture of one moment", OutputKind.PICTURE, f"{_HERE}.svg:write_svg"),
+    Format("gif", ".gif", "gif: a recording, with agg or ffmpeg", OutputKind.VIDEO, f"{_HERE}.video:write_gif"),
+    Format("mp4", ".mp4", "mp4: a recording, with ffmpeg", OutputKind.VIDEO, f"{_HERE}.video:write_mp4"),
     Format("markdown", ".md", "markdown", OutputKind.TRANSCRIPT, f"{_HERE}.transcript:MARKDOWN"),
     Format(
         "json",

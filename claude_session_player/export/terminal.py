@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from rich.cells import cell_len, chop_cells
 from rich.color import ColorSystem
+from rich.segment import Segment
 from rich.style import Style
 
 from claude_session_player.formatter import RESPONSE, element_text, gap_between, write_markdown
@@ -167,6 +168,10 @@ _CHARACTERS_PER_COLUMN: Final = 4
 """How many characters are measured for each column of a row: some characters have no width."""
 
 
+_BREAKS: Final = {ord("\n"): " ", ord("\t"): " "}
+"""What would leave a row, and what stands for it."""
+
+
 class _StyledSpan(NamedTuple):
     """A part of a text in one style, with the escape sequences before and after it."""
 
@@ -266,10 +271,29 @@ def _styled_spans(text: Text) -> list[_StyledSpan]:
     return spans
 
 
+def encode_segments(row: Iterable[Segment]) -> str:
+    """A drawn row with escape sequences for the sixteen colours of a terminal; nothing else in it is obeyed.
+
+    >>> encode_segments([Segment("a", Style(color="red")), Segment("\\x1b[2Jb\\n")])
+    '\\x1b[31ma\\x1b[0m�[2Jb '
+    """
+    parts: list[str] = []
+    for text, style, _ in row:
+        prefix, suffix = _codes_of(style) if style else ("", "")
+        parts += (prefix, mark_controls(text).translate(_BREAKS), suffix)
+    return "".join(parts)
+
+
 @lru_cache(maxsize=64)
 def _style_codes(style: str) -> tuple[str, str]:
     """The escape sequences before and after a text of this style."""
-    prefix, _, suffix = Style.parse(style).render("\0", color_system=ColorSystem.STANDARD).partition("\0")
+    return _codes_of(Style.parse(style))
+
+
+@lru_cache(maxsize=256)
+def _codes_of(style: Style) -> tuple[str, str]:
+    """The same for a style; links are not among them, so that a terminal opens nothing."""
+    prefix, _, suffix = style.update_link(None).render("\0", color_system=ColorSystem.STANDARD).partition("\0")
     return prefix, suffix
 
 

@@ -228,12 +228,18 @@ def summary_text(opener: StoreOpener, file: SessionFile) -> str:
 
 def write_export(session: Session, target: ExportTarget) -> None:
     """Write a whole session to a file. Raises `SessionError`, and then leaves no file behind."""
-    view = View(history=True)
+    from claude_session_player.export.asciicast import RecordingSetup
+
+    view = View.rich() if target.format.is_drawn else View(history=True)
     view = view.of_subagent() if session.is_subagent else view
     try:
         with atomic_file(target.path, may_replace=target.may_replace) as file:
             state = write_session(
-                target.format, file, lambda: replay(session.path, view), lambda: start_replay(session.path, view)
+                target.format,
+                file,
+                lambda: replay(session.path, view),
+                lambda: start_replay(session.path, view),
+                RecordingSetup(title=session.title or "") if target.format.is_drawn else None,
             )
             if not state.account.is_session:
                 raise NotASession(f"{display_path(session.path)} no longer holds a session")

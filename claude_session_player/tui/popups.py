@@ -12,7 +12,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from claude_session_player.export import Format, export_formats
+from claude_session_player.export import Format, quick_formats
 from claude_session_player.tui.listing import ProjectRow
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
@@ -122,7 +122,7 @@ class ExportPopup(ModalScreen[ExportTarget | None]):
     def __init__(self, id: str, folder: str) -> None:
         """Proposes a file in this folder, named by the session's id."""
         super().__init__()
-        self._formats = export_formats()
+        self._formats = quick_formats()
         first = self._formats[0]
         self._target = ExportTarget(os.path.join(folder, f"{id}{first.suffix}"), first)
         self._is_replacing = False
