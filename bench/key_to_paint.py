@@ -19,7 +19,7 @@ from textual.strip import Strip
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.browse_search import QueryBar
 from claude_session_player.tui.jobs import StoreOpener
-from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.session_table import SessionTable
 
 SIZE: Final = (140, 40)
 _PATIENCE: Final = 600.0

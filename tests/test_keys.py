@@ -30,7 +30,7 @@ from claude_session_player.tui.keys import (
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import HelpScreen
-from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.session_table import SessionTable
 from tests.screens import run, text_of
 
 ONE, TWO = (Key((name,), ("none",), name, "word", "about") for name in "ab")

@@ -146,9 +146,11 @@ MOVE: Final = Key(
     ("move(-1)", "move(1)", "page(-1)", "page(1)", "first", "last"),
     "↑ ↓",
     "move",
-    "move; also k, j, PgUp, PgDn, Home, End and the mouse",
+    "move; also k, j, PgUp, PgDn, Home, End and the mouse; click a heading to sort",
 )
-_PLAY: Final = Key(("enter",), ("screen.play(False)",), "Enter", "play", "play the session, or play from the hit")
+_PLAY: Final = Key(
+    ("enter",), ("screen.choose",), "Enter", "play", "play the session, or play from the hit; unfold or fold a group"
+)
 _FOLLOW: Final = Key(("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written")
 _SUMMARY: Final = Key(("v",), ("screen.summary",), "v", "summary", "show duration, tool use, files, tokens and cost")
 _EXPORT: Final = Key(("e",), ("screen.export",), "e", "export", "export the session to a file")
@@ -158,6 +160,23 @@ _FILTER: Final = Key(
 )
 _SEARCH: Final = Key(
     ("ctrl+f",), ("screen.search",), "^F", "search", "search everything in all sessions; also //", has_priority=True
+)
+_FOLD: Final = Key(
+    ("x", "X"),
+    ("screen.fold", "screen.fold_all"),
+    "x X",
+    "unfold",
+    "unfold or fold the headless runs, or the same prompts, at the cursor; all of them",
+)
+_PART: Final = Key(
+    ("b",), ("screen.part",), "b", "end", "preview the beginning or the end; first the hit, if there is one"
+)
+_SCROLL: Final = Key(
+    ("J,shift+down", "K,shift+up"),
+    ("screen.scroll(1)", "screen.scroll(-1)"),
+    "J K",
+    "scroll",
+    "scroll the preview; also ⇧↓ ⇧↑ and the wheel",
 )
 _SORT: Final = Key(("s", "S"), ("screen.sort", "screen.reverse"), "s S", "sort", "change the sort order; reverse it")
 _PROJECT: Final = Key(("p",), ("screen.projects",), "p", "project", "choose a project")
@@ -171,14 +190,17 @@ NEXT_HIT: Final = Key(
 
 BROWSE_KEYS: Final = (
     _PLAY,
-    _FOLLOW,
+    _SEARCH,
+    _FILTER,
+    _FOLD,
+    _SORT,
     _SUMMARY,
+    _FOLLOW,
+    _PROJECT,
+    _PART,
+    _SCROLL,
     _EXPORT,
     _COPY,
-    _FILTER,
-    _SEARCH,
-    _SORT,
-    _PROJECT,
     Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents"),
     _RELOAD,
     _ALL,
@@ -186,17 +208,22 @@ BROWSE_KEYS: Final = (
     _HELP,
     _QUIT,
 )
+GROUP_KEYS: Final = (_PLAY._replace(word="unfold"), *(key for key in BROWSE_KEYS[1:] if key is not _FOLD))
+OPEN_GROUP_KEYS: Final = (_PLAY._replace(word="fold"), *GROUP_KEYS[1:])
+"""The keys of the table while the cursor is on a group: the others work with its latest session."""
 HIT_KEYS: Final = (
     _PLAY,
     NEXT_HIT,
-    _FOLLOW,
+    _SEARCH,
+    _FILTER,
+    _SORT._replace(label="s", word="order"),
     _SUMMARY,
+    _FOLLOW,
+    _PROJECT,
+    _PART._replace(word="beginning"),
+    _SCROLL,
     _EXPORT,
     _COPY,
-    _FILTER,
-    _SEARCH,
-    _SORT._replace(label="s", word="order"),
-    _PROJECT,
     _RELOAD,
     _ALL,
     MOVE,
@@ -215,6 +242,19 @@ BROWSE_HELP: Final = (*BROWSE_KEYS[:-2], NEXT_HIT, FILTER_KEYS[1], *BROWSE_KEYS[
 """All keys of the list, for its help."""
 SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 """What the footer shows while words to search for are typed; `Esc` clears them only from the table."""
+
+
+def list_keys(*, is_typing: bool, is_search: bool, has_hits: bool, is_open: bool | None) -> tuple[Key, ...]:
+    """The keys of the list that do something now; `is_open` tells a group that is unfolded from one that is not."""
+    if is_typing:
+        return SEARCH_KEYS if is_search else FILTER_KEYS
+    if has_hits:
+        return HIT_KEYS
+    return BROWSE_KEYS if is_open is None else OPEN_GROUP_KEYS if is_open else GROUP_KEYS
+
+
+LIST_TABLES: Final = (BROWSE_KEYS, HIT_KEYS, GROUP_KEYS, FILTER_KEYS, SEARCH_KEYS)
+"""All that the footer of the list may show."""
 
 # --- running sessions -------------------------------------------------------------------------------
 
