@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from textual.geometry import Size
 from textual.pilot import Pilot
-from textual.strip import Strip
 
 from claude_session_player.store.index import StoreIndex
 from claude_session_player.store.session import Session
@@ -22,7 +21,7 @@ from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
-from claude_session_player.tui.widgets.preview import PreviewPane
+from claude_session_player.tui.widgets.preview import Preview, PreviewPane, PreviewPart
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice
@@ -52,15 +51,15 @@ def test_sessions_stand_in_a_table_with_the_screen_of_one_of_them(builder: Store
 def test_a_title_has_room_and_two_sessions_of_one_day_do_not_look_alike(
     builder: StoreBuilder, size: tuple[int, int]
 ) -> None:
-    title = "Forty characters are enough for a title."
+    title = "Forty characters are enough for a title"
     for number, hour in enumerate((9, 14)):
         session = SessionBuilder(session_id=f"b0000000-000{number}-4000-8000-000000000004")
-        session.prompt(title, timestamp=f"2026-01-18T{hour:02}:29:59.000Z")
+        session.prompt(f"{title}{'!.'[number]}", timestamp=f"2026-01-18T{hour:02}:29:59.000Z")
         session.write(builder.home() / f"{session.session_id}.jsonl")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        assert f"01-18 14:29  {title}" in text_of(app)
-        assert f"01-18 09:29  {title}" in text_of(app)
+        assert f"01-18 14:29  {title}." in text_of(app)
+        assert f"01-18 09:29  {title}!" in text_of(app)
 
     browse(builder, script, size)
 
@@ -184,9 +183,9 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
 def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
 
-    def look(session: Session, size: Size) -> list[Strip]:
+    def look(session: Session, size: Size, part: PreviewPart) -> Preview:
         looks.append(session.id)
-        return []
+        return Preview([])
 
     monkeypatch.setattr(preview, "preview_of", look)
     app = BrowseApp(StoreOpener((str(builder.root),), None), clock=lambda: NOW, rest=1000)

@@ -59,7 +59,7 @@ def test_every_key_does_something(keys: Sequence[Key], widget: type, screen: typ
 
 
 @pytest.mark.parametrize(
-    ("keys", "lines"), [(BROWSE_KEYS, 2), (HIT_KEYS, 2), (FILTER_KEYS, 1), (SEARCH_KEYS, 1), (PLAYER_KEYS, 3)]
+    ("keys", "lines"), [(BROWSE_KEYS, 3), (HIT_KEYS, 3), (FILTER_KEYS, 1), (SEARCH_KEYS, 1), (PLAYER_KEYS, 3)]
 )
 def test_the_footer_has_a_place_for_all_keys(keys: Sequence[Key], lines: int) -> None:
     footer = footer_lines(keys, 80)

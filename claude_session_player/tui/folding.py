@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.linking.titles import TITLE_PRECEDENCE
-from claude_session_player.util.text import to_title
+from claude_session_player.util.text import ELLIPSIS, to_title
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -21,6 +21,8 @@ _GIVEN_TITLE: Final = TITLE_PRECEDENCE[0]
 """The record with which a person names a session."""
 _LEAST: Final = 2
 """The number of sessions from which on they are folded."""
+_LEAST_SHARED: Final = 20
+"""Prompts whose first words alone are the same are shown from their beginning."""
 
 
 class FoldKey(NamedTuple):
@@ -45,6 +47,8 @@ class SessionRow(NamedTuple):
     in_use: bool = False
     state: str = ""
     """What a session in use does, in one word."""
+    label: str = ""
+    """What tells it from the others of its group, while that is open."""
 
     @property
     def key(self) -> str:
@@ -156,10 +160,23 @@ def open_groups(rows: Iterable[ListRow], opened: Collection[str]) -> list[ListRo
     shown: list[ListRow] = []
     for row in rows:
         if isinstance(row, SessionGroup) and row.key in opened:
-            shown += (row._replace(is_open=True), *row.members)
+            shown += (row._replace(is_open=True), *_labelled(row.members))
         else:
             shown.append(row)
     return shown
+
+
+def _labelled(rows: Sequence[SessionRow]) -> list[SessionRow]:
+    """The rows of a group, each with its title, or with what its prompt says after the beginning that all share."""
+    prompts = [row.session.conversation.first_prompt or "" for row in rows]
+    least, most = min(prompts), max(prompts)  # what these two share, all share
+    end = next((at for at, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), len(least))
+    shared = max(least.rfind(" ", 0, end), least.rfind("\n", 0, end)) + 1
+    if len(set(prompts)) == 1 or shared < _LEAST_SHARED:
+        return [row._replace(label=row.session.title or "(no title)") for row in rows]
+    return [
+        row._replace(label=f"{ELLIPSIS} {to_title(prompt[shared:])}") for row, prompt in zip(rows, prompts, strict=True)
+    ]
 
 
 def group_of(rows: Sequence[ListRow], position: int) -> SessionGroup | None:
@@ -168,4 +185,4 @@ def group_of(rows: Sequence[ListRow], position: int) -> SessionGroup | None:
     if row is None or isinstance(row, SessionGroup):
         return row
     above = next((one for one in rows[position::-1] if isinstance(one, SessionGroup)), None)
-    return above if above is not None and above.is_open and row in above.members else None
+    return above if above is not None and above.is_open and row.label else None

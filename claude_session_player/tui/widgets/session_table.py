@@ -53,9 +53,12 @@ _HIT_COLUMNS: Final = (
     TableColumn(_PROJECT, 12, 7, "green"),
     TableColumn(_HITS, 5, 9, is_right=True),
 )
-_MOST: Final = {_PROJECT: 24, _BRANCH: 24, _MODEL: 16}
-"""The width beyond which a column is cut, whatever it says."""
-_ROOMY_TITLE: Final = 40
+_MOST: Final = {_PROJECT: 16, _BRANCH: 18, _MODEL: 12}
+"""The width beyond which a column is cut, whatever it says, for the sake of the title."""
+_MOST_IF_ROOMY: Final = {_PROJECT: 30, _BRANCH: 30, _MODEL: 20}
+"""The same where titles have room enough."""
+_COST_WIDTH: Final = 12
+_ROOMY_TITLE: Final = 50
 ORDER_OF_COLUMN: Final = {
     _WHEN: "updated",
     _TITLE: "title",
@@ -80,18 +83,30 @@ def choose_columns(longest: Mapping[str, int], width: int) -> tuple[TableColumn,
 
     A column that says nothing in any row is left out. The rest is up to `fit_columns`.
     """
-    columns = [
-        column._replace(most=max(min(longest.get(column.name, 0), _MOST.get(column.name, 99)), column.width))
-        for column in _COLUMNS
-        if longest.get(column.name, 1)
-    ]
-    columns = [column._replace(width=column.most) if column.name == _COST else column for column in columns]
-    wanted = sum(GAP + (_ROOMY_TITLE if column.grows else column.most) for column in columns) - GAP
+    columns = _fitted_to(longest, _MOST_IF_ROOMY)
+    wanted = _wanted_width(columns)
+    if wanted > width:
+        columns = _fitted_to(longest, _MOST)
+        wanted = _wanted_width(columns)
     for column in _LESS_WANTED:
         wanted += GAP + column.width
         if wanted <= width:
             columns.append(column)
     return tuple(columns)
+
+
+def _fitted_to(longest: Mapping[str, int], most: Mapping[str, int]) -> list[TableColumn]:
+    """The columns that say anything, as wide as their texts where there is room."""
+    columns = [column for column in _COLUMNS if longest.get(column.name, 1)]
+    widths = [max(min(longest.get(one.name, 0), most.get(one.name, _COST_WIDTH)), one.width) for one in columns]
+    return [
+        column._replace(width=width if column.name == _COST else column.width, most=width)
+        for column, width in zip(columns, widths, strict=True)
+    ]
+
+
+def _wanted_width(columns: Sequence[TableColumn]) -> int:
+    return sum(GAP + (_ROOMY_TITLE if column.grows else column.most) for column in columns) - GAP
 
 
 def column_widths(rows: Sequence[SessionRow]) -> dict[str, int]:
@@ -151,7 +166,11 @@ class SessionTable(RowTable[ListRow]):
 
     def _choose_columns(self) -> None:
         width = self.scrollable_content_region.width
-        self.columns = choose_columns(self._longest, width) if self.hits is None else _HIT_COLUMNS
+        if self.hits is None:
+            self.columns = choose_columns(self._longest, width)
+            return
+        project = min(self._longest.get(_PROJECT, 0), _MOST_IF_ROOMY[_PROJECT])
+        self.columns = [one._replace(most=project) if one.name == _PROJECT else one for one in _HIT_COLUMNS]
 
     def heading(self, column: TableColumn) -> str:
         """The name of a column, with an arrow if the rows are sorted by it."""
@@ -180,6 +199,8 @@ class SessionTable(RowTable[ListRow]):
         """The title, with a mark for a group, for its sessions, and for a sub-agent."""
         if isinstance(row, SessionGroup):
             return f"{_OPEN if row.is_open else _FOLDED} {row.title}"
+        if row.label:
+            return f"  {row.label}"
         return ("↳ " if row.session.is_subagent else "") + (row.session.title or "(no title)")
 
     def further_line(self, number: int, fitted: Sequence[FittedColumn], width: int, style: Style | None) -> Strip:
