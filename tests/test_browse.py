@@ -41,7 +41,7 @@ def builder(tmp_path: Path) -> StoreBuilder:
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_sessions_stand_in_a_table_with_the_screen_of_one_of_them(builder: StoreBuilder, size: tuple[int, int]) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         check_picture(app, "browse")
 
     browse(builder, script, size)
@@ -78,7 +78,7 @@ def test_typing_filters_the_table(builder: StoreBuilder, size: tuple[int, int]) 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_all_keys_are_told_in_the_help(builder: StoreBuilder, size: tuple[int, int]) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("?")
         await until(pilot, lambda: "List keys" in text_of(app))
         check_picture(app, "browse-help")
@@ -107,7 +107,7 @@ def test_the_summary_stands_in_a_window_of_its_own(
     monkeypatch.setattr(jobs, "summary_text", lambda opener, file: summary)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("v")
         await until(pilot, lambda: "$0.02" in text_of(app))
         assert " • Title: Oil [the] **wheels**" in text_of(app)
@@ -149,7 +149,7 @@ def test_a_terminal_without_colours_is_enough(builder: StoreBuilder, monkeypatch
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("p", "down", "escape", "/", "x")
         await until(pilot, lambda: "No sessions match this filter" in text_of(app))
 
