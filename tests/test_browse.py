@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from claude_session_player.store.index import StoreIndex
 from claude_session_player.store.session import Session
@@ -21,13 +23,15 @@ from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
-from claude_session_player.tui.widgets.preview import Preview, PreviewPane, PreviewPart
+from claude_session_player.tui.widgets.preview import Preview, PreviewPane, PreviewPart, RowsView
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice
 from tests.screens import LARGE, SMALL, check_picture, run, text_of, until
-from tests.stores import ONE, THREE, TWO, StoreBuilder
+from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 from tests.test_snapshots import opened_files
+
+SIZES = ((60, 16), SMALL, LARGE, (200, 60))
 
 
 @pytest.fixture
@@ -415,3 +419,189 @@ def test_a_notification_replaces_the_one_before(builder: StoreBuilder) -> None:
         assert notice(app).count("Copied: ") == 1
 
     browse(builder, script)
+
+
+# --- folded sessions --------------------------------------------------------------------------------
+
+
+def with_reviews(builder: StoreBuilder, count: int = 3) -> StoreBuilder:
+    """The store with some headless runs of one prompt, later than everything else."""
+    for number in range(count):
+        session = SessionBuilder(session_id=f"c0000000-000{number}-4000-8000-000000000005")
+        time = f"2026-01-18T0{number}:00:00.000Z"
+        session.prompt("Review this pull request", timestamp=time, entrypoint="sdk-cli")
+        session.write(builder.home() / f"{session.session_id}.jsonl")
+    settle(builder.root)
+    return builder
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_headless_runs_are_one_row_and_columns_are_chosen_by_what_fits(
+    builder: StoreBuilder, size: tuple[int, int]
+) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "3 × Review this" in text_of(app))
+        assert "6 sessions" in text_of(app)
+        check_picture(app, "browse-folded")
+
+    browse(with_reviews(builder), script, size)
+
+
+def test_x_unfolds_the_group_and_folds_it_again_from_any_of_its_sessions(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert "Enter unfold" in text_of(app)
+        await pilot.press("x")
+        await pilot.pause()
+        assert len(table(app).rows) == 7
+        assert "▾ 3 × Review this" in text_of(app)
+        assert "Enter fold" in text_of(app)
+        await pilot.press("down", "down", "x")
+        await pilot.pause()
+        assert len(table(app).rows) == 4
+        assert table(app).cursor == 0
+        await pilot.press("down", "x")
+        assert "Nothing is folded here." in notice(app)
+
+    browse(with_reviews(builder), script)
+
+
+def test_all_groups_are_unfolded_and_the_cursor_stays_on_its_session(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("end", "X")
+        await pilot.pause()
+        assert (len(table(app).rows), titles(app)[table(app).cursor]) == (7, "Boil water")
+        await pilot.press("home", "down", "down", "X")
+        await pilot.pause()
+        assert (len(table(app).rows), table(app).cursor) == (4, 0)
+
+    browse(with_reviews(builder), script)
+
+
+def test_enter_unfolds_a_group_and_f_follows_its_latest_session(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[tuple[str, bool]] = []
+    monkeypatch.setattr(
+        player, "open_player", lambda app, session, *, live, open_store, hits: played.append((session.id[:13], live))
+    )
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("f", "enter")
+        assert len(table(app).rows) == 7
+        await pilot.press("down", "down", "enter")
+
+    browse(with_reviews(builder), script)
+    assert played == [("c0000000-0002", True), ("c0000000-0001", False)]
+
+
+# --- the preview --------------------------------------------------------------------------------------
+
+
+def test_the_preview_begins_with_the_first_prompt_and_b_shows_the_end(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        assert "missing" not in text_of(app)
+        await pilot.press("b")
+        await until(pilot, lambda: "missing" in text_of(app))
+        assert "❯ Oil" not in text_of(app)
+        assert "· end ·" in text_of(app)
+        await pilot.press("b")
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+
+    browse(builder, script)
+
+
+def test_keys_and_the_wheel_scroll_the_preview_and_leave_the_cursor(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        await pilot.press("J")
+        await until(pilot, lambda: "❯ Oil" not in text_of(app))
+        await pilot.press("shift+up")
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        rows = app.screen.query_one(RowsView)
+        for _ in range(9):
+            rows.post_message(wheel(rows, MouseScrollDown))
+        await until(pilot, lambda: "missing" in text_of(app))
+        rows.post_message(wheel(rows, MouseScrollUp))
+        await until(pilot, lambda: "missing" not in text_of(app))
+        assert table(app).cursor == 0
+
+    browse(builder, script)
+
+
+# --- the mouse ----------------------------------------------------------------------------------------
+
+
+def wheel(widget: Widget, kind: type[MouseScrollDown | MouseScrollUp]) -> MouseScrollDown | MouseScrollUp:
+    """A step of the wheel over a widget."""
+    return kind(widget, 1, 1, 0, 1, 0, False, False, False)
+
+
+def test_a_click_selects_and_a_double_click_plays(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[str] = []
+    monkeypatch.setattr(
+        player, "open_player", lambda app, session, *, live, open_store, hits: played.append(session.id)
+    )
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.click("#table", offset=(20, 3))
+        assert (table(app).cursor, played) == (2, [])
+        await pilot.click("#table", offset=(20, 2), times=2)
+        await pilot.pause()
+        assert (table(app).cursor, played) == (1, [ONE])
+
+    browse(builder, script)
+
+
+def test_a_click_on_a_heading_sorts_by_it_and_another_one_reverses(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        heading = text_of(app).splitlines()[1]
+        await pilot.click("#table", offset=(heading.index("COST"), 0))
+        await pilot.pause()
+        assert "by cost" in text_of(app)
+        assert "COST↓" in text_of(app)
+        assert titles(app)[0] == "Oil [the] wheels"
+        await pilot.click("#table", offset=(heading.index("COST"), 0))
+        await pilot.pause()
+        assert "COST↑" in text_of(app)
+        assert titles(app)[-1] == "Oil [the] wheels"
+        await pilot.click("#table", offset=(heading.index("TITLE"), 0))
+        await pilot.pause()
+        assert titles(app) == ["Boil water", "Oil [the] wheels", "Start the engine"]
+
+    browse(builder, script)
+
+
+def test_the_wheel_scrolls_the_table_and_leaves_the_cursor(builder: StoreBuilder) -> None:
+    for number in range(40):
+        builder.session(f"d0000000-00{number:02}-4000-8000-000000000006", f"Step {number}", days=2)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        top = table(app).scroll_offset.y
+        table(app).post_message(wheel(table(app), MouseScrollDown))
+        await until(pilot, lambda: table(app).scroll_offset.y > top)
+        assert table(app).cursor == 0
+
+    browse(builder, script)
+
+
+def test_a_click_on_the_preview_leaves_the_keys_to_the_table(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        await pilot.click(RowsView)
+        await pilot.press("down")
+        await pilot.pause()
+        assert table(app).cursor == 1
+        assert table(app).has_focus
+
+    browse(builder, script)
+
+
+def test_a_session_that_waits_says_so(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{ONE}.jsonl")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "STATE" in text_of(app))
+        assert "waiting" in text_of(app).splitlines()[3]
+
+    browse(builder, script, (160, 20))
