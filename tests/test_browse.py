@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -279,6 +280,21 @@ def test_a_project_is_chosen_from_a_table(builder: StoreBuilder) -> None:
     browse(builder, script)
 
 
+def test_a_long_path_of_a_project_loses_its_middle(builder: StoreBuilder) -> None:
+    path = f"/home/ada/{'deep/' * 20}teapot"
+    builder.session("d0000000-0001-4000-8000-000000000006", "Make tea", cwd=path, days=3)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert re.search(r"· /home/ada/deep/\S*…\S*/teapot$", text_of(app), re.MULTILINE)
+        await pilot.press("p")
+        await until(pilot, lambda: re.search(r"/home/ada/deep/\S*…\S*/teapot +1", text_of(app)) is not None)
+        await pilot.click("#box", offset=(5, 3))
+        await pilot.click("#box", offset=(5, 3), times=2)
+        await until(pilot, lambda: "1 of 4 sessions · teapot" in text_of(app))
+
+    browse(builder, script)
+
+
 def test_subagents_are_shown_when_they_are_wanted(builder: StoreBuilder) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("a")
@@ -492,6 +508,22 @@ def test_enter_unfolds_a_group_and_f_follows_its_latest_session(
 
     browse(with_reviews(builder), script)
     assert played == [("c0000000-0002", True), ("c0000000-0001", False)]
+
+
+def test_a_search_finds_folded_sessions_and_b_leads_from_the_hit_to_the_end_and_back(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("ctrl+f", *"review")
+        await until(pilot, lambda: "· 3 sessions" in text_of(app))
+        assert len(table(app).rows) == 3
+        await until(pilot, lambda: "▌❯ Review" in text_of(app))
+        await pilot.press("down", "b")
+        await until(pilot, lambda: "▌❯ Review" not in text_of(app))
+        await pilot.press("b")
+        await until(pilot, lambda: "· end ·" in text_of(app))
+        await pilot.press("b")
+        await until(pilot, lambda: "▌❯ Review" in text_of(app))
+
+    browse(with_reviews(builder), script)
 
 
 # --- the preview --------------------------------------------------------------------------------------

@@ -11,10 +11,10 @@ from claude_session_player import Filter
 from claude_session_player.store import resume_command
 from claude_session_player.store.filters import SORT_KEYS
 from claude_session_player.tui import listing
+from claude_session_player.tui.folding import SessionRow
 from claude_session_player.tui.listing import (
     ORDERS,
     ListFilter,
-    SessionRow,
     list_projects,
     row_position,
     session_row,
