@@ -19,7 +19,7 @@ from textual.strip import Strip
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.browse_search import QueryBar
 from claude_session_player.tui.jobs import StoreOpener
-from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.session_table import SessionTable
 
 SIZE: Final = (140, 40)
 _PATIENCE: Final = 600.0
@@ -63,7 +63,7 @@ async def _measure(store_root: str, keys: Iterable[str], size: tuple[int, int]) 
     async with asyncio.timeout(_PATIENCE), app.run_test(size=size):
         bar, table = app.screen.query_one(QueryBar), app.screen.query_one(SessionTable)
         _note_drawings(app, table)
-        await _until(lambda: app.screen._waiting == 0)  # type: ignore[attr-defined]
+        await _until(lambda: app.screen._list.waiting == 0)  # type: ignore[attr-defined]
         app.post_message(events.Key("ctrl+f", None))
         await _until(lambda: bar._search is not None and not bar._is_indexing)
         for key in keys:

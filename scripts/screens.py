@@ -35,13 +35,13 @@ def player() -> str:
     demo = replace(
         of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", location=""
     )
-    return _draw(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", _KEYS_TO_EDIT)
+    return _draw(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", keys=_KEYS_TO_EDIT)
 
 
 def browse() -> str:
     """The sessions of the example store, with a preview of the first one."""
     opener = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
-    return _draw(lambda: BrowseApp(opener, clock=lambda: _NOW, rest=0.001), "It whistles.")
+    return _draw(lambda: BrowseApp(opener, clock=lambda: _NOW, rest=0.001), "❯ ", "$0.0")
 
 
 def follow() -> str:
@@ -57,17 +57,17 @@ PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.s
 
 def _draw(
     make: Callable[[], App[Any]],
-    words: str,
+    *words: str,
     keys: tuple[str, ...] = (),
     size: tuple[int, int] = _SIZE,
     times: int = 1,
 ) -> str:
-    """Draw a full-screen program that shows these words, after some keys, as SVG with the fonts of the viewer."""
+    """Draw a full-screen program that shows all these words, after some keys, as SVG with the fonts of the viewer."""
 
     async def body() -> str:
         app = make()
         async with app.run_test(size=size) as pilot:
-            await until(pilot, lambda: text_of(app).count(words) >= times)
+            await until(pilot, lambda: all(text_of(app).count(word) >= times for word in words))
             for key in keys:
                 await pilot.press(key)
                 await pilot.pause()

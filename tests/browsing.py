@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
-from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.session_table import SessionTable
 from tests.builder import SessionBuilder, call, text
 from tests.screens import SMALL, run, until
 from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
@@ -44,7 +44,7 @@ def browse(builder: StoreBuilder, script: Script, size: tuple[int, int] = SMALL,
     )
 
     async def body(pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: app.screen._waiting == 0)  # type: ignore[attr-defined]
+        await until(pilot, lambda: app.screen._list.waiting == 0)  # type: ignore[attr-defined]
         await settled(pilot)
         await script(app, pilot)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.events import MouseScrollDown, MouseScrollUp
 from textual.geometry import Size
 from textual.pilot import Pilot
-from textual.strip import Strip
+from textual.widget import Widget
 
 from claude_session_player.store.index import StoreIndex
 from claude_session_player.store.session import Session
@@ -22,13 +24,15 @@ from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
-from claude_session_player.tui.widgets.preview import PreviewPane
+from claude_session_player.tui.widgets.preview import Preview, PreviewPane, PreviewPart, RowsView
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice
 from tests.screens import LARGE, SMALL, check_picture, run, text_of, until
-from tests.stores import ONE, THREE, TWO, StoreBuilder
+from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 from tests.test_snapshots import opened_files
+
+SIZES = ((60, 16), SMALL, LARGE, (200, 60))
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def builder(tmp_path: Path) -> StoreBuilder:
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_sessions_stand_in_a_table_with_the_screen_of_one_of_them(builder: StoreBuilder, size: tuple[int, int]) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         check_picture(app, "browse")
 
     browse(builder, script, size)
@@ -52,15 +56,15 @@ def test_sessions_stand_in_a_table_with_the_screen_of_one_of_them(builder: Store
 def test_a_title_has_room_and_two_sessions_of_one_day_do_not_look_alike(
     builder: StoreBuilder, size: tuple[int, int]
 ) -> None:
-    title = "Forty characters are enough for a title."
+    title = "Forty characters are enough for a title"
     for number, hour in enumerate((9, 14)):
         session = SessionBuilder(session_id=f"b0000000-000{number}-4000-8000-000000000004")
-        session.prompt(title, timestamp=f"2026-01-18T{hour:02}:29:59.000Z")
+        session.prompt(f"{title}{'!.'[number]}", timestamp=f"2026-01-18T{hour:02}:29:59.000Z")
         session.write(builder.home() / f"{session.session_id}.jsonl")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        assert f"01-18 14:29  {title}" in text_of(app)
-        assert f"01-18 09:29  {title}" in text_of(app)
+        assert f"01-18 14:29  {title}." in text_of(app)
+        assert f"01-18 09:29  {title}!" in text_of(app)
 
     browse(builder, script, size)
 
@@ -79,7 +83,7 @@ def test_typing_filters_the_table(builder: StoreBuilder, size: tuple[int, int]) 
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_all_keys_are_told_in_the_help(builder: StoreBuilder, size: tuple[int, int]) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("?")
         await until(pilot, lambda: "List keys" in text_of(app))
         check_picture(app, "browse-help")
@@ -108,7 +112,7 @@ def test_the_summary_stands_in_a_window_of_its_own(
     monkeypatch.setattr(jobs, "summary_text", lambda opener, file: summary)
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("v")
         await until(pilot, lambda: "$0.02" in text_of(app))
         assert " • Title: Oil [the] **wheels**" in text_of(app)
@@ -150,7 +154,7 @@ def test_a_terminal_without_colours_is_enough(builder: StoreBuilder, monkeypatch
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("p", "down", "escape", "/", "x")
         await until(pilot, lambda: "No sessions match this filter" in text_of(app))
 
@@ -184,9 +188,9 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
 def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
 
-    def look(session: Session, size: Size) -> list[Strip]:
+    def look(session: Session, size: Size, part: PreviewPart) -> Preview:
         looks.append(session.id)
-        return []
+        return Preview([])
 
     monkeypatch.setattr(preview, "preview_of", look)
     app = BrowseApp(StoreOpener((str(builder.root),), None), clock=lambda: NOW, rest=1000)
@@ -272,6 +276,21 @@ def test_a_project_is_chosen_from_a_table(builder: StoreBuilder) -> None:
         assert "1 of 3 sessions · kettle" in text_of(app)
         await pilot.press("p", "home", "enter")
         assert len(titles(app)) == 3
+
+    browse(builder, script)
+
+
+def test_a_long_path_of_a_project_loses_its_middle(builder: StoreBuilder) -> None:
+    path = f"/home/ada/{'deep/' * 20}teapot"
+    builder.session("d0000000-0001-4000-8000-000000000006", "Make tea", cwd=path, days=3)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert re.search(r"· /home/ada/deep/\S*…\S*/teapot$", text_of(app), re.MULTILINE)
+        await pilot.press("p")
+        await until(pilot, lambda: re.search(r"/home/ada/deep/\S*…\S*/teapot +1", text_of(app)) is not None)
+        await pilot.click("#box", offset=(5, 3))
+        await pilot.click("#box", offset=(5, 3), times=2)
+        await until(pilot, lambda: "1 of 4 sessions · teapot" in text_of(app))
 
     browse(builder, script)
 
@@ -416,3 +435,205 @@ def test_a_notification_replaces_the_one_before(builder: StoreBuilder) -> None:
         assert notice(app).count("Copied: ") == 1
 
     browse(builder, script)
+
+
+# --- folded sessions --------------------------------------------------------------------------------
+
+
+def with_reviews(builder: StoreBuilder, count: int = 3) -> StoreBuilder:
+    """The store with some headless runs of one prompt, later than everything else."""
+    for number in range(count):
+        session = SessionBuilder(session_id=f"c0000000-000{number}-4000-8000-000000000005")
+        time = f"2026-01-18T0{number}:00:00.000Z"
+        session.prompt("Review this pull request", timestamp=time, entrypoint="sdk-cli")
+        session.write(builder.home() / f"{session.session_id}.jsonl")
+    settle(builder.root)
+    return builder
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_headless_runs_are_one_row_and_columns_are_chosen_by_what_fits(
+    builder: StoreBuilder, size: tuple[int, int]
+) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "3 × Review this" in text_of(app))
+        assert "6 sessions" in text_of(app)
+        check_picture(app, "browse-folded")
+
+    browse(with_reviews(builder), script, size)
+
+
+def test_x_unfolds_the_group_and_folds_it_again_from_any_of_its_sessions(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        assert "Enter unfold" in text_of(app)
+        await pilot.press("x")
+        await pilot.pause()
+        assert len(table(app).rows) == 7
+        assert "▾ 3 × Review this" in text_of(app)
+        assert "Enter fold" in text_of(app)
+        await pilot.press("down", "down", "x")
+        await pilot.pause()
+        assert len(table(app).rows) == 4
+        assert table(app).cursor == 0
+        await pilot.press("down", "x")
+        assert "Nothing is folded here." in notice(app)
+
+    browse(with_reviews(builder), script)
+
+
+def test_all_groups_are_unfolded_and_the_cursor_stays_on_its_session(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("end", "X")
+        await pilot.pause()
+        assert (len(table(app).rows), titles(app)[table(app).cursor]) == (7, "Boil water")
+        await pilot.press("home", "down", "down", "X")
+        await pilot.pause()
+        assert (len(table(app).rows), table(app).cursor) == (4, 0)
+
+    browse(with_reviews(builder), script)
+
+
+def test_enter_unfolds_a_group_and_f_follows_its_latest_session(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[tuple[str, bool]] = []
+    monkeypatch.setattr(
+        player, "open_player", lambda app, session, *, live, open_store, hits: played.append((session.id[:13], live))
+    )
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("f", "enter")
+        assert len(table(app).rows) == 7
+        await pilot.press("down", "down", "enter")
+
+    browse(with_reviews(builder), script)
+    assert played == [("c0000000-0002", True), ("c0000000-0001", False)]
+
+
+def test_a_search_finds_folded_sessions_and_b_leads_from_the_hit_to_the_end_and_back(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("ctrl+f", *"review")
+        await until(pilot, lambda: "· 3 sessions" in text_of(app))
+        assert len(table(app).rows) == 3
+        await until(pilot, lambda: "▌❯ Review" in text_of(app))
+        await pilot.press("down", "b")
+        await until(pilot, lambda: "▌❯ Review" not in text_of(app))
+        await pilot.press("b")
+        await until(pilot, lambda: "· end ·" in text_of(app))
+        await pilot.press("b")
+        await until(pilot, lambda: "▌❯ Review" in text_of(app))
+
+    browse(with_reviews(builder), script)
+
+
+# --- the preview --------------------------------------------------------------------------------------
+
+
+def test_the_preview_begins_with_the_first_prompt_and_b_shows_the_end(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        assert "missing" not in text_of(app)
+        await pilot.press("b")
+        await until(pilot, lambda: "missing" in text_of(app))
+        assert "❯ Oil" not in text_of(app)
+        assert "· end ·" in text_of(app)
+        await pilot.press("b")
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+
+    browse(builder, script)
+
+
+def test_keys_and_the_wheel_scroll_the_preview_and_leave_the_cursor(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        await pilot.press("J")
+        await until(pilot, lambda: "❯ Oil" not in text_of(app))
+        await pilot.press("shift+up")
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        rows = app.screen.query_one(RowsView)
+        for _ in range(9):
+            rows.post_message(wheel(rows, MouseScrollDown))
+        await until(pilot, lambda: "missing" in text_of(app))
+        rows.post_message(wheel(rows, MouseScrollUp))
+        await until(pilot, lambda: "missing" not in text_of(app))
+        assert table(app).cursor == 0
+
+    browse(builder, script)
+
+
+# --- the mouse ----------------------------------------------------------------------------------------
+
+
+def wheel(widget: Widget, kind: type[MouseScrollDown | MouseScrollUp]) -> MouseScrollDown | MouseScrollUp:
+    """A step of the wheel over a widget."""
+    return kind(widget, 1, 1, 0, 1, 0, False, False, False)
+
+
+def test_a_click_selects_and_a_double_click_plays(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
+    played: list[str] = []
+    monkeypatch.setattr(
+        player, "open_player", lambda app, session, *, live, open_store, hits: played.append(session.id)
+    )
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.click("#table", offset=(20, 3))
+        assert (table(app).cursor, played) == (2, [])
+        await pilot.click("#table", offset=(20, 2), times=2)
+        await pilot.pause()
+        assert (table(app).cursor, played) == (1, [ONE])
+
+    browse(builder, script)
+
+
+def test_a_click_on_a_heading_sorts_by_it_and_another_one_reverses(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        heading = text_of(app).splitlines()[1]
+        await pilot.click("#table", offset=(heading.index("COST"), 0))
+        await pilot.pause()
+        assert "by cost" in text_of(app)
+        assert "COST↓" in text_of(app)
+        assert titles(app)[0] == "Oil [the] wheels"
+        await pilot.click("#table", offset=(heading.index("COST"), 0))
+        await pilot.pause()
+        assert "COST↑" in text_of(app)
+        assert titles(app)[-1] == "Oil [the] wheels"
+        await pilot.click("#table", offset=(heading.index("TITLE"), 0))
+        await pilot.pause()
+        assert titles(app) == ["Boil water", "Oil [the] wheels", "Start the engine"]
+
+    browse(builder, script)
+
+
+def test_the_wheel_scrolls_the_table_and_leaves_the_cursor(builder: StoreBuilder) -> None:
+    for number in range(40):
+        builder.session(f"d0000000-00{number:02}-4000-8000-000000000006", f"Step {number}", days=2)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        top = table(app).scroll_offset.y
+        table(app).post_message(wheel(table(app), MouseScrollDown))
+        await until(pilot, lambda: table(app).scroll_offset.y > top)
+        assert table(app).cursor == 0
+
+    browse(builder, script)
+
+
+def test_a_click_on_the_preview_leaves_the_keys_to_the_table(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
+        await pilot.click(RowsView)
+        await pilot.press("down")
+        await pilot.pause()
+        assert table(app).cursor == 1
+        assert table(app).has_focus
+
+    browse(builder, script)
+
+
+def test_a_session_that_waits_says_so(builder: StoreBuilder) -> None:
+    os.utime(builder.home() / f"{ONE}.jsonl")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: "STATE" in text_of(app))
+        assert "waiting" in text_of(app).splitlines()[3]
+
+    browse(builder, script, (160, 20))

@@ -123,7 +123,7 @@ def test_the_whole_path_is_proposed_and_can_be_edited(
     monkeypatch.setattr(browse_module, "default_export_dir", lambda roots: "/home/ada/exports")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await until(pilot, lambda: "missing" in text_of(app))
+        await until(pilot, lambda: "❯ Oil" in text_of(app))
         await pilot.press("e", "down")
         await until(pilot, lambda: "[json]" in text_of(app))
         assert app.screen.query_one("#path", Input).value == f"/home/ada/exports/{THREE}.json"

@@ -35,7 +35,7 @@ from claude_session_player.tui.keys import (
 from claude_session_player.tui.live import RunningApp
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.key_bar import KeyBar, key_text, place_keys
-from claude_session_player.tui.widgets.table import SessionTable
+from claude_session_player.tui.widgets.session_table import SessionTable
 from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.screens import run, text_of
 

@@ -11,10 +11,10 @@ from claude_session_player import Filter
 from claude_session_player.store import resume_command
 from claude_session_player.store.filters import SORT_KEYS
 from claude_session_player.tui import listing
+from claude_session_player.tui.folding import SessionRow
 from claude_session_player.tui.listing import (
     ORDERS,
     ListFilter,
-    SessionRow,
     list_projects,
     row_position,
     session_row,
@@ -86,7 +86,7 @@ def test_a_project_holds_its_own_sessions_and_their_subagents(builder: StoreBuil
     ]
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("order", SORT_KEYS)
 def test_the_orders_are_those_of_the_list_command(builder: StoreBuilder, order: str) -> None:
     store = builder.open()
     told = [session.id for session in store.sessions(Filter(sort=order, include_subagents=True))]
@@ -96,10 +96,10 @@ def test_the_orders_are_those_of_the_list_command(builder: StoreBuilder, order: 
 def test_the_orders_come_one_after_the_other_and_begin_again() -> None:
     choice = ListFilter()
     seen = []
-    for _ in SORT_KEYS:
+    for _ in ORDERS:
         seen.append(choice.order)
         choice = choice.next_order()
-    assert (seen, choice) == (list(SORT_KEYS), ListFilter())
+    assert (seen, choice) == ([*SORT_KEYS, "cost"], ListFilter())
 
 
 def test_an_order_can_be_turned_around(builder: StoreBuilder) -> None:

@@ -9,12 +9,16 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from claude_session_player.models import ScreenElement, View
+from claude_session_player.store import Session
 from claude_session_player.tui.hit_list import HitText
 from claude_session_player.tui.widgets import preview
 from claude_session_player.tui.widgets.preview import (
     _AFTER,
     _BEFORE,
-    _TAIL_SIZES,
+    _SIZES,
+    Preview,
+    PreviewPart,
+    first_screen,
     last_rows,
     last_screen,
     preview_at,
@@ -26,7 +30,7 @@ from tests.builder import SessionBuilder, call, text
 from tests.stores import AGENT, ONE, StoreBuilder
 from tests.test_snapshots import opened_files
 
-SMALL_END = _TAIL_SIZES[0]
+SMALL_END = _SIZES[0]
 USUAL = Size(40, 12)
 
 
@@ -36,6 +40,10 @@ def seen(path: Path, size: Size = USUAL) -> str:
 
 def plain(rows: list[Strip]) -> str:
     return "\n".join(row.text for row in rows)
+
+
+def in_view(preview: Preview, size: Size) -> str:
+    return plain(preview.rows[preview.top : preview.top + size.height])
 
 
 def test_the_end_of_a_small_session_is_its_whole_screen(tmp_path: Path) -> None:
@@ -102,7 +110,7 @@ def test_a_session_without_a_screen_says_so(tmp_path: Path) -> None:
     path = builder.session()
     session = builder.open().at(path)
     path.write_bytes(b"")
-    assert plain(preview_of(session, Size(80, 9))) == "The screen is empty."
+    assert in_view(preview_of(session, Size(80, 9)), Size(80, 9)) == "The screen is empty."
 
 
 def test_a_session_that_is_gone_says_so(tmp_path: Path) -> None:
@@ -110,14 +118,55 @@ def test_a_session_that_is_gone_says_so(tmp_path: Path) -> None:
     path = builder.session()
     session = builder.open().at(path)
     path.unlink()
-    assert plain(preview_of(session, Size(80, 9))) == "Cannot read the session: No such file or directory"
+    assert (
+        in_view(preview_of(session, Size(80, 9)), Size(80, 9)) == "Cannot read the session: No such file or directory"
+    )
 
 
 def test_the_lines_of_a_subagent_are_its_screen(tmp_path: Path) -> None:
     builder = StoreBuilder(tmp_path / "store")
     builder.session(ONE)
     session = builder.open().at(builder.agent(AGENT, ONE))
-    assert "Nothing there." in plain(preview_of(session, Size(80, 9)))
+    assert "Nothing there." in in_view(preview_of(session, Size(80, 9)), Size(80, 9))
+
+
+# --- the beginning and the end --------------------------------------------------------------------
+
+
+def long_session(tmp_path: Path, count: int = 2000) -> Session:
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE)
+    for number in range(count):
+        session.prompt(f"Step {number}").response(text("x" * 200))
+    return builder.open().at(session.write(builder.home() / f"{ONE}.jsonl"))
+
+
+def test_a_preview_begins_with_the_first_prompt_and_reads_only_the_beginning(tmp_path: Path) -> None:
+    session = long_session(tmp_path)
+    preview = preview_of(session, USUAL)
+    assert in_view(preview, USUAL).startswith("❯ Step 0\n\n● xxx")
+    assert len(preview.rows) > 4 * USUAL.height
+    assert 0 < first_screen(session.path).account.lines * 700 < 2 * SMALL_END
+
+
+def test_a_preview_of_the_end_shows_the_last_response_and_can_be_scrolled_back(tmp_path: Path) -> None:
+    preview = preview_of(long_session(tmp_path), USUAL, PreviewPart.END)
+    assert "Step 1999" in in_view(preview, USUAL)
+    assert preview.top == len(preview.rows) - USUAL.height
+    assert "Step 1998" in plain(preview.rows[: preview.top])
+
+
+def test_the_first_prompt_is_shown_although_the_session_was_compacted(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE).prompt("Hi").compaction().prompt("Go on")
+    known = builder.open().at(session.write(builder.home() / f"{ONE}.jsonl"))
+    assert in_view(preview_of(known, USUAL), USUAL).startswith("❯ Hi")
+    assert in_view(preview_of(known, USUAL, PreviewPart.END), USUAL) == "❯ Go on"
+
+
+def test_a_first_line_that_is_larger_than_what_is_read_at_first_is_shown(tmp_path: Path) -> None:
+    session = SessionBuilder().prompt("y" * (SMALL_END + 10))
+    assert first_screen(str(session.write(tmp_path / "s.jsonl"))).elements
 
 
 # --- at a hit -----------------------------------------------------------------------------------------
@@ -137,7 +186,7 @@ def at_hit(
     builder = StoreBuilder(tmp_path / "store")
     builder.session(ONE)
     path = session.write(builder.agent(AGENT, ONE) if agent else builder.home() / f"{ONE}.jsonl")
-    return plain(preview_at(builder.open().at(path), line, hit, size))
+    return in_view(preview_at(builder.open().at(path), line, hit, size), size)
 
 
 def hay(count: int = 40) -> SessionBuilder:
@@ -211,7 +260,7 @@ def test_a_file_that_became_shorter_or_is_gone_is_survived(tmp_path: Path) -> No
     path = builder.session()
     session = builder.open().at(path)
     path.unlink()
-    assert plain(preview_at(session, 2, NEEDLE, USUAL)) == "Cannot read the session: No such file or\ndirectory"
+    assert plain(preview_at(session, 2, NEEDLE, USUAL).rows) == "Cannot read the session: No such file or\ndirectory"
 
 
 def test_only_the_lines_around_a_hit_are_replayed(tmp_path: Path) -> None:

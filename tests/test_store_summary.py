@@ -43,6 +43,7 @@ def test_a_summary_holds_what_the_lines_say(builder: StoreBuilder) -> None:
         "model": "claude-opus-4-5-20251101",
         "models": ["claude-opus-4-5-20251101"],
         "version": "2.1.29",
+        "entrypoint": "cli",
         "git_branch": "main",
         "title": "Start the engine",
         "first_user_message": "Start the engine",
@@ -256,3 +257,27 @@ def test_every_git_branch_of_a_session_matches_and_the_last_is_listed(builder: S
     assert only(builder.open())["git_branch"] == "feature-x"
     for branch in ("main", "feature-x"):
         assert len(builder.open().sessions(Filter(branch=branch))) == 1
+
+
+@pytest.mark.parametrize(
+    ("entrypoints", "is_headless"),
+    [
+        (["cli"], False),
+        (["sdk-cli"], True),
+        (["sdk-py", "sdk-ts"], True),
+        (["sdk-cli", "cli"], False),
+        (["claude-vscode"], False),
+        ([None], False),
+    ],
+)
+def test_a_session_is_headless_if_no_person_ever_sat_at_it(
+    builder: StoreBuilder, entrypoints: list[str | None], is_headless: bool
+) -> None:
+    session = SessionBuilder(session_id=ONE)
+    for entrypoint in entrypoints:
+        session.prompt("Start the engine", entrypoint=entrypoint)
+    session.write(builder.home() / f"{ONE}.jsonl")
+    (known,) = builder.open().sessions()
+    assert known.is_headless == is_headless
+    assert known.summary.entrypoint == entrypoints[0]
+    assert known.facts.entrypoints == tuple(filter(None, entrypoints))

@@ -42,6 +42,8 @@ class Envelope(Struct, gc=False, rename="camel", kw_only=True):
     cwd: str | None = None
     git_branch: str | None = field(default=None, name="gitBranch")
     version: str | None = None
+    entrypoint: str | None = None
+    """How Claude Code was started: in a terminal, in an editor, by `claude -p`, or through an SDK."""
 
 
 class Event(Envelope, Tagged, tag_field="type"):

@@ -72,6 +72,7 @@ _TYPE: Final = attrgetter("type")
 _CWD: Final = attrgetter("cwd")
 _BRANCH: Final = attrgetter("git_branch")
 _VERSION: Final = attrgetter("version")
+_ENTRYPOINT: Final = attrgetter("entrypoint")
 _TIME: Final = attrgetter("timestamp")
 _HEAD_LINES: Final = 20
 """The session id is looked for in this many lines."""
@@ -88,6 +89,7 @@ class FileExtractor(Struct):
     cwds: dict[str, None] = {}
     branches: dict[str, None] = {}
     version: str | None = None
+    entrypoints: dict[str, None] = {}
     titles: dict[str, str] = {}
     malformed: int = 0
     calls: list[AgentCall] = []
@@ -233,6 +235,7 @@ class FileExtractor(Struct):
             cwds=tuple(self.cwds),
             branches=tuple(self.branches),
             version=self.version,
+            entrypoints=tuple(self.entrypoints),
             titles=self.titles,
             malformed=self.malformed,
             calls=self._agent_calls(),
@@ -260,6 +263,7 @@ class FileExtractor(Struct):
             del self.branches[last]
             self.branches[last] = None
         self.version = next(filter(None, map(_VERSION, reversed(events))), self.version)
+        self.entrypoints |= _changes(list(map(_ENTRYPOINT, events)), self.entrypoints)
         self.main.include_times(list(filter(None, map(_TIME, events))))
         if not self.has_main_line:
             self.has_main_line = any(event.kind in _CONVERSATION and self.owns(event) for event in events)

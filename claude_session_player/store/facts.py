@@ -108,6 +108,8 @@ class FileFacts:
     branches: tuple[str, ...]
     """Git branches in the order of their first appearance, but the last one comes last."""
     version: str | None
+    entrypoints: tuple[str, ...]
+    """How Claude Code was started, each way once, in the order of their first appearance."""
     titles: dict[str, str]
     """By the type of the record that gave the title."""
     malformed: int
@@ -129,7 +131,7 @@ class FileFacts:
         *("inline_count", "reported", "is_helper", "project"),
     )
     DETAILS: Final = (
-        *("conversation", "session_id", "cwds", "branches", "version", "titles"),
+        *("conversation", "session_id", "cwds", "branches", "version", "entrypoints", "titles"),
         *("malformed", "calls", "inline", "is_session", "meta"),
     )
     __slots__ = (*COLUMNS, *DETAILS, "responses", "state")
@@ -198,13 +200,15 @@ def _restore_facts(columns: tuple[Any, ...], responses: bytes | None, state: byt
 def _decode_details(encoded: bytes) -> tuple[Any, ...]:
     from claude_session_player.linking.subagents import AgentCall
 
-    said, session_id, cwds, branches, version, titles, malformed, calls, inline, is_session, meta = json.loads(encoded)
+    said, session_id, cwds, branches, version, entrypoints, titles, *rest = json.loads(encoded)
+    malformed, calls, inline, is_session, meta = rest
     return (
         ConversationFacts(*said),
         session_id,
         tuple(cwds),
         tuple(branches),
         version,
+        tuple(entrypoints),
         titles,
         malformed,
         tuple(AgentCall(id, kind, about, task, tuple(map(tuple, named))) for id, kind, about, task, named in calls),
@@ -230,6 +234,7 @@ def file_record(file: SessionFile, facts: FileFacts) -> dict[str, Any]:
         "project": real_path(file.project or "", facts.cwds),
         "cwd": facts.cwds[0] if facts.cwds else None,
         "version": facts.version,
+        "entrypoint": facts.entrypoints[0] if facts.entrypoints else None,
         "git_branch": facts.branches[-1] if facts.branches else None,
         "workflow": display_path(file.workflow) if file.workflow else None,
         "size": file.stamp.size,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 DEFAULT_CACHE: Final = "(in the platform's cache directory)"
-INDEX_VERSION: Final = 6
+INDEX_VERSION: Final = 7
 """Goes up whenever the facts of a file, or the rules that yield them, change."""
 
 _SAVE_SECONDS: Final = 0.2

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from claude_session_player.store.facts import ConversationFacts, FileFacts, InlineSubagent, Responses
     from claude_session_player.store.layout import ReadProblem, SessionFile
 
+_HEADLESS: Final = ("sdk-", "mcp", "claude-code-github-action")
+"""How the names of entry points begin that no person sits at."""
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -41,6 +43,7 @@ class SessionRecord(NamedTuple):
     model: str | None
     models: list[str]
     version: str | None
+    entrypoint: str | None
     git_branch: str | None
     title: str | None
     first_user_message: str | None
@@ -125,6 +128,12 @@ class Session:
     def project(self) -> str | None:
         """The real path of the project, by the working directories of the session."""
         return self.facts.project
+
+    @property
+    def is_headless(self) -> bool:
+        """True for a session that no person sat at: `claude -p`, an SDK, a workflow of GitHub."""
+        entrypoints = () if self.is_subagent else self.facts.entrypoints
+        return bool(entrypoints) and all(name.startswith(_HEADLESS) for name in entrypoints)
 
     @property
     def title(self) -> str | None:

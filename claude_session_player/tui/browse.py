@@ -20,14 +20,22 @@ from claude_session_player.store import Filter, default_roots, resume_command
 from claude_session_player.tui import jobs, listing, player
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.browse_search import QueryBar
+from claude_session_player.tui.costs import price_sessions
+from claude_session_player.tui.folding import ListRow, SessionGroup, SessionRow, group_of
 from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.hit_list import play_command
-from claude_session_player.tui.jobs import ExportDone, JobFailed, SessionsArrived, StoreOpener, SummaryReady
-from claude_session_player.tui.keys import BROWSE_HELP, BROWSE_KEYS, FILTER_KEYS, HIT_KEYS, SEARCH_KEYS
+from claude_session_player.tui.jobs import (
+    CostsReady,
+    ExportDone,
+    JobFailed,
+    SessionsArrived,
+    StoreOpener,
+    SummaryReady,
+)
+from claude_session_player.tui.keys import BROWSE_HELP, BROWSE_KEYS, list_keys
 from claude_session_player.tui.listing import (
     ListFilter,
     ProjectRow,
-    SessionRow,
     list_projects,
     row_position,
     session_row,
@@ -41,10 +49,12 @@ from claude_session_player.tui.popups import (
     TextPopup,
     default_export_dir,
 )
+from claude_session_player.tui.session_list import SessionList
 from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.preview import REST_SECONDS, HitPreview, PreviewPane
 from claude_session_player.tui.widgets.rows import DrawnMarkdown
-from claude_session_player.tui.widgets.table import RowTable, SessionTable
+from claude_session_player.tui.widgets.session_table import ORDER_OF_COLUMN, SessionTable
+from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.text import printable
 from claude_session_player.util.times import local_now
 
@@ -52,12 +62,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from claude_session_player.store import Session
     from claude_session_player.tui.hit_list import HitPlace
 
 _EVERYTHING: Final = Filter(include_subagents=True)
 _PATH_SECONDS: Final = 8.0
 """Seconds for which a notification with a path is shown."""
-_LIST_ACTIONS: Final = ("reverse", "subagents")
+_SCROLLED_ROWS: Final = 5
+"""How far a key scrolls the preview."""
+_LIST_ACTIONS: Final = ("reverse", "subagents", "fold", "fold_all")
 """What has no meaning for sessions that a search found: they have their own order, and sub-agents belong to them."""
 
 
@@ -79,7 +92,7 @@ class BrowseScreen(Screen[None]):
     }
     """
     # Textual does not declare these as class variables.
-    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (50, "-narrow"), (100, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (50, "-narrow"), (140, "-wide")]  # noqa: RUF012
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (14, "-low"), (18, "-high")]  # noqa: RUF012
 
     def __init__(self, opener: StoreOpener, words: str, clock: Callable[[], datetime], rest: float) -> None:
@@ -87,22 +100,17 @@ class BrowseScreen(Screen[None]):
         self._opener = opener
         self._clock = clock
         self._rest = rest
-        self._filter = ListFilter(words)
-        self._rows: list[SessionRow] = []
-        """All sessions known so far, in the wanted order."""
-        self._rows_by_key: dict[str, SessionRow] = {}
+        self._list = SessionList(words)
         self._played_query = ""
         """The query whose best hit is played as soon as it is found."""
-        self._waiting: int | None = None
-        """How many files are still to be read; `None` before that is known."""
         self._export_dir = ""
         """The directory of the last export, proposed for the next one."""
 
     def compose(self) -> ComposeResult:
         """The query on top, then the table, and the preview beside it or below it."""
-        yield QueryBar(self._opener, self._filter.words, lambda: self._table.visible_rows)
+        yield QueryBar(self._opener, self._list.filter.words, lambda: self._table.visible_rows)
         with Vertical(id="middle"):
-            yield SessionTable(self._clock)
+            yield SessionTable(self._clock, self._list.costs)
             yield PreviewPane(self._rest)
         yield KeyBar(BROWSE_KEYS)
 
@@ -133,16 +141,36 @@ class BrowseScreen(Screen[None]):
                     if worker.is_cancelled:
                         return
                     self.post_message(SessionsArrived(rows, snapshot.waiting))
-            self.post_message(SessionsArrived([with_use(row) for row in rows], 0))
+            now = self._clock().timestamp()
+            self.post_message(SessionsArrived([jobs.with_activity(with_use(row), now) for row in rows], 0))
         except (SessionError, OSError) as error:
             self.post_message(JobFailed(str(error)))
 
     @on(SessionsArrived)
     def _take_sessions(self, message: SessionsArrived) -> None:
-        self._rows = self._filter.sort(message.rows)
-        self._rows_by_key = {row.key: row for row in message.rows}
-        self._waiting = message.waiting
+        self._list.take(message.rows, message.waiting)
+        table = self._table
+        table.fit_to(message.rows)
         self._show()
+        if not message.waiting:
+            self._price(self._list.sessions_from(table.rows[: table.visible_rows.stop]))
+
+    @work(thread=True, exclusive=True, group="prices")
+    def _price(self, sessions: list[Session]) -> None:
+        """Work out what sessions cost, those in view first. The index knows all that is needed."""
+        worker = get_current_worker()
+        try:
+            missing = list(self._list.costs.missing(sessions))
+            for costs in price_sessions(missing, lambda: not worker.is_cancelled):
+                self.post_message(CostsReady(costs))
+        except (SessionError, OSError) as error:
+            self.post_message(JobFailed(str(error)))
+
+    @on(CostsReady)
+    def _take_costs(self, message: CostsReady) -> None:
+        self._table.show_costs(self._list.take_costs(message.costs))
+        if self._list.filter.order == listing.BY_COST and self._bar.hits is None:
+            self._show()
 
     @on(JobFailed)
     def _show_failure(self, message: JobFailed) -> None:
@@ -152,7 +180,7 @@ class BrowseScreen(Screen[None]):
     def _apply_query(self) -> None:
         """Show what the words let through, or what they find."""
         bar = self._bar
-        self._filter = self._filter._replace(words="" if bar.is_search else bar.words)
+        self._list.change(self._list.filter._replace(words="" if bar.is_search else bar.words))
         self._show()
         self._show_keys()
         if self._played_query and not bar.is_waiting:
@@ -167,13 +195,15 @@ class BrowseScreen(Screen[None]):
         """
         table, hits = self._table, self._bar.hits
         shown, current = table.hits, table.current
+        rows: list[ListRow]
         if hits is not None:
-            rows = [self._rows_by_key.get(head.file.name) or session_row(head) for head in hits.heads]
+            rows = [self._list.row_of(head) for head in hits.heads]
             is_kept = shown is not None and shown.request == hits.request
         else:
-            rows = self._filter.select(self._rows)
+            rows = self._list.select()
             is_kept = shown is not None or table.cursor > 0
         default = table.cursor if hits is shown is None else 0
+        table.show_order(self._list.filter.order, is_reversed=self._list.filter.is_reversed)
         table.show_sessions(rows, row_position(rows, current.key if current and is_kept else None, default), hits)
         self._show_status()
 
@@ -183,9 +213,7 @@ class BrowseScreen(Screen[None]):
         if table.hits is not None:
             bar.show_status(bar.status(table.hits.status(table.cursor)))
             return
-        total = len(self._filter.wider().select(self._rows))
-        status = listing.list_status(self._filter, len(table.rows), total, self._waiting)
-        bar.show_status(listing.join_parts(bar.status(), status))
+        bar.show_status(listing.join_parts(bar.status(), self._list.status))
 
     @on(QueryBar.TextsReady)
     def _draw_texts(self) -> None:
@@ -193,9 +221,7 @@ class BrowseScreen(Screen[None]):
 
     def _change(self, wanted: ListFilter) -> None:
         """Apply another filter or order."""
-        if (wanted.order, wanted.is_reversed) != (self._filter.order, self._filter.is_reversed):
-            self._rows = wanted.sort(self._rows)
-        self._filter = wanted
+        self._list.change(wanted)
         self._bar.narrow(wanted.project)
         self._show()
 
@@ -207,9 +233,10 @@ class BrowseScreen(Screen[None]):
 
     @on(RowTable.Moved)
     def _show_preview(self) -> None:
+        self._show_keys()
         table, hits, place = self._table, self._table.hits, self._hit
         if hits is None:
-            self.query_one(PreviewPane).show(table.current, listing.empty_reason(self._filter, self._waiting))
+            self.query_one(PreviewPane).show(table.current, self._list.empty_reason)
             return
         hit = HitPreview(hits.request, place, hits.loader(table.cursor)) if place is not None else None
         self.query_one(PreviewPane).show(table.current, listing.NO_HITS, hit)
@@ -222,9 +249,11 @@ class BrowseScreen(Screen[None]):
 
     @on(DescendantFocus)
     def _show_keys(self) -> None:
-        typing = SEARCH_KEYS if self._bar.is_search else FILTER_KEYS
-        moving = BROWSE_KEYS if self._table.hits is None else HIT_KEYS
-        self.query_one(KeyBar).show(typing if self._bar.is_typing else moving)
+        bar, row = self._bar, self._table.current
+        is_open = row.is_open if isinstance(row, SessionGroup) else None
+        has_hits = self._table.hits is not None
+        keys = list_keys(is_typing=bar.is_typing, is_search=bar.is_search, has_hits=has_hits, is_open=is_open)
+        self.query_one(KeyBar).show(keys)
 
     # --- keys -----------------------------------------------------------------------------------
 
@@ -241,8 +270,48 @@ class BrowseScreen(Screen[None]):
         return action not in _LIST_ACTIONS or self._bar.hits is None
 
     @on(RowTable.Chosen)
-    def _play_chosen(self) -> None:
-        self.action_play(False)
+    def action_choose(self) -> None:
+        """Play the session; unfold or fold a group."""
+        if isinstance(self._table.current, SessionGroup) and not self._bar.is_waiting:
+            self.set_focus(self._table)
+            self.action_fold()
+        else:
+            self.action_play(False)
+
+    def action_fold(self) -> None:
+        """Unfold the group under the cursor, or fold the one that it is in."""
+        table = self._table
+        group = group_of(table.rows, table.cursor)
+        if group is None:
+            self.notify("Nothing is folded here.")
+            return
+        self._list.toggle(group)
+        self._show_at(group.key)
+
+    def action_fold_all(self) -> None:
+        """Unfold all groups, or fold them if all are unfolded."""
+        current, rows = self._table.current, self._table.rows
+        self._list.toggle_all(rows)
+        self._show_at(current.key if current else None)
+
+    def _show_at(self, key: str | None) -> None:
+        """Show other rows, with the cursor on one of them, or on the group that it is folded into."""
+        self._show()
+        self._table.cursor = row_position(self._table.rows, key, self._table.cursor)
+
+    @on(RowTable.HeadingClicked)
+    def _sort_by(self, message: RowTable.HeadingClicked) -> None:
+        """Sort by a column, or reverse the order."""
+        if self._table.hits is None and (order := ORDER_OF_COLUMN.get(message.column)):
+            self._change(self._list.filter.ordered_by(order))
+
+    def action_part(self) -> None:
+        """Preview the beginning or the end."""
+        self.query_one(PreviewPane).show_other_part()
+
+    def action_scroll(self, direction: int) -> None:
+        """Scroll the preview."""
+        self.query_one(PreviewPane).scroll_rows(direction * _SCROLLED_ROWS)
 
     def action_play(self, live: bool) -> None:
         """Play the session, or follow it; play from the hit that a search found.
@@ -291,7 +360,7 @@ class BrowseScreen(Screen[None]):
             self._summarize(row, popup)
 
     @work(thread=True, exclusive=True, group="summary")
-    def _summarize(self, row: SessionRow, popup: TextPopup) -> None:
+    def _summarize(self, row: ListRow, popup: TextPopup) -> None:
         text: RenderableType
         try:
             text = DrawnMarkdown(jobs.summary_text(self._opener, row.session.file))
@@ -310,12 +379,12 @@ class BrowseScreen(Screen[None]):
             folder = self._export_dir or default_export_dir(self._opener.roots or default_roots())
             self.app.push_screen(ExportPopup(row.session.id, folder), partial(self._export_to, row))
 
-    def _export_to(self, row: SessionRow, target: ExportTarget | None) -> None:
+    def _export_to(self, row: ListRow, target: ExportTarget | None) -> None:
         if target is not None:
             self._export(row, target)
 
     @work(thread=True, group="export")
-    def _export(self, row: SessionRow, target: ExportTarget) -> None:
+    def _export(self, row: ListRow, target: ExportTarget) -> None:
         try:
             jobs.write_export(row.session, target)
         except SessionError as error:
@@ -358,7 +427,7 @@ class BrowseScreen(Screen[None]):
         bar, self._played_query = self._bar, ""
         if not (bar.is_search and bar.is_typing and bar.words):
             bar.filter_titles("")
-            self._change(self._filter.wider())
+            self._change(self._list.filter.wider())
         self.set_focus(self._table)
 
     def action_sort(self) -> None:
@@ -366,26 +435,26 @@ class BrowseScreen(Screen[None]):
         if self._bar.hits is not None:
             self._bar.next_order()
         else:
-            self._change(self._filter.next_order())
+            self._change(self._list.filter.next_order())
 
     def action_reverse(self) -> None:
         """Reverse the order."""
-        self._change(self._filter._replace(is_reversed=not self._filter.is_reversed))
+        self._change(self._list.filter._replace(is_reversed=not self._list.filter.is_reversed))
 
     def action_subagents(self) -> None:
         """Show or hide sub-agents."""
-        self._change(self._filter._replace(with_subagents=not self._filter.with_subagents))
+        self._change(self._list.filter._replace(with_subagents=not self._list.filter.with_subagents))
 
     def action_projects(self) -> None:
         """Choose a project, or all of them."""
-        projects = list_projects(self._rows)
+        projects = list_projects(self._list.rows)
         everything = ProjectRow("all projects", sum(project.sessions for project in projects), "")
         names = [None, *(project.name for project in projects)]
-        cursor = names.index(self._filter.project) if self._filter.project in names else 0
+        cursor = names.index(self._list.filter.project) if self._list.filter.project in names else 0
 
         def choose(project: ProjectRow | None) -> None:
             if project is not None:
-                self._change(self._filter._replace(project=None if project is everything else project.name))
+                self._change(self._list.filter._replace(project=None if project is everything else project.name))
 
         self.app.push_screen(ProjectPopup([everything, *projects], cursor, self._clock()), choose)
 
@@ -400,7 +469,7 @@ class BrowseScreen(Screen[None]):
         self.app.push_screen(HelpScreen("List keys", BROWSE_HELP, listing.NOTES))
 
 
-def _check_cancelled(worker: Worker[None], done: int, total: int) -> None:
+def _check_cancelled(worker: Worker[None], *_: int) -> None:
     """Called after every file that was read, so that quitting does not wait for the rest."""
     if worker.is_cancelled:
         raise WorkerCancelled

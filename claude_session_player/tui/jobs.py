@@ -23,7 +23,6 @@ from claude_session_player.export.summary import summary_markdown
 from claude_session_player.models import ToolCall, View
 from claude_session_player.playback import replay, start_replay
 from claude_session_player.player import FileChange
-from claude_session_player.stats import Prices, summarize
 from claude_session_player.store import (
     DEFAULT_CACHE,
     SESSION_SUFFIX,
@@ -45,7 +44,8 @@ if TYPE_CHECKING:
     from claude_session_player.player import FrameSearch, Playback, Recording
     from claude_session_player.search import StoreSearch
     from claude_session_player.store import Progress, Session
-    from claude_session_player.tui.listing import SessionRow
+    from claude_session_player.tui.costs import SessionCost
+    from claude_session_player.tui.folding import SessionRow
     from claude_session_player.tui.popups import ExportTarget, TextPopup
 
 Post = Callable[[Message], object]
@@ -67,6 +67,13 @@ class SessionsArrived(Message, bubble=False):
 
 
 @dataclass
+class CostsReady(Message, bubble=False):
+    """What some more sessions cost."""
+
+    costs: dict[str, SessionCost]
+
+
+@dataclass
 class JobFailed(Message, bubble=False):
     """A job could not be done."""
 
@@ -79,16 +86,19 @@ class PreviewRequest(NamedTuple):
     key: str
     stamp: FileStamp
     size: Size
+    part: str
+    """The beginning, the end, or the part with a hit."""
     hit: tuple[SearchRequest, int] | None = None
     """The search, and the number of the hit."""
 
 
 @dataclass
 class PreviewReady(Message, bubble=False):
-    """The last rows of a session's screen, or those around a hit."""
+    """Rows of a session's screen, and which of them is at the top at first."""
 
     request: PreviewRequest
     rows: list[Strip]
+    top: int
 
 
 @dataclass
@@ -221,9 +231,28 @@ def find_session(opener: StoreOpener, path: str, post: Post) -> None:
 
 def summary_text(opener: StoreOpener, file: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
+    from claude_session_player.stats import Prices, summarize
+
     with closing(opener.open()) as store:
         summary = summarize(store.session_of(file), Prices.load())
     return summary_markdown(summary, summary.id, opener.roots)
+
+
+def with_activity(row: SessionRow, now: float) -> SessionRow:
+    """A row with what its session does at a time, if it is in use; only the ends of its files are read."""
+    if not row.in_use:
+        return row
+    from claude_session_player.live import RunningSessions
+
+    running = RunningSessions((), in_use=row.session.paths)
+    running.update(row.session.paths, now)
+    status = running.status(row.session.path, now)
+    phase = status.phase.name if status is not None else ""
+    return row._replace(state=_WORD_OF_PHASE.get(phase, phase.lower()))
+
+
+_WORD_OF_PHASE: Final = {"RUNNING": "running", "WAITING": "waiting", "THINKING": "thinking", "IDLE": "idle"}
+"""What sessions in use do, in the words of the list."""
 
 
 def write_export(session: Session, target: ExportTarget) -> None:

@@ -241,22 +241,35 @@ MOVE: Final = Key(
     ("move(-1)", "move(1)", "page(-1)", "page(1)", "first", "last"),
     "↑ ↓",
     "move",
-    "move; also k, j, PgUp, PgDn, Home, End and the mouse",
+    "move; also k, j, PgUp, PgDn, Home, End and the mouse; click a heading to sort",
     group=KeyGroup.MOVE,
 )
 _PLAY: Final = Key(
-    ("enter",), ("screen.play(False)",), "Enter", "play", "play the session, or play from the hit", group=KeyGroup.PLAY
+    ("enter",),
+    ("screen.choose",),
+    "Enter",
+    "play",
+    "play the session, or play from the hit; unfold or fold a group",
+    group=KeyGroup.PLAY,
 )
 _FOLLOW: Final = Key(
     ("f",), ("screen.play(True)",), "f", "follow", "follow the session as it is written", group=KeyGroup.PLAY
 )
 _SUMMARY: Final = Key(
-    ("v",),
+    ("i",),
     ("screen.summary",),
-    "v",
+    "i",
     "summary",
     "show duration, tool use, files, tokens and cost",
     group=KeyGroup.SESSION,
+)
+_VIEW: Final = Key(
+    ("v",),
+    ("screen.view",),
+    "v",
+    "view",
+    "preview what happened, or what the terminal showed",
+    group=KeyGroup.SHOW,
 )
 _EXPORT: Final = Key(("e",), ("screen.export",), "e", "export", "export the session to a file", group=KeyGroup.SESSION)
 _COPY: Final = Key(
@@ -267,6 +280,30 @@ _FILTER: Final = Key(
 )
 _SEARCH: Final = Key(
     ("ctrl+f",), ("screen.search",), "^F", "search", "search everything in all sessions; also //", True, KeyGroup.FIND
+)
+_FOLD: Final = Key(
+    ("x", "X"),
+    ("screen.fold", "screen.fold_all"),
+    "x X",
+    "unfold",
+    "unfold or fold the headless runs, or the same prompts, at the cursor; all of them",
+    group=KeyGroup.SHOW,
+)
+_PART: Final = Key(
+    ("b",),
+    ("screen.part",),
+    "b",
+    "end",
+    "preview the beginning or the end; first the hit, if there is one",
+    group=KeyGroup.SHOW,
+)
+_SCROLL: Final = Key(
+    ("J,shift+down", "K,shift+up"),
+    ("screen.scroll(1)", "screen.scroll(-1)"),
+    "J K",
+    "scroll",
+    "scroll the preview; also ⇧↓ ⇧↑ and the wheel",
+    group=KeyGroup.MOVE,
 )
 _SORT: Final = Key(
     ("s", "S"),
@@ -298,14 +335,18 @@ NEXT_HIT: Final = Key(
 
 BROWSE_KEYS: Final = (
     _PLAY,
-    _FOLLOW,
-    _FILTER,
     _SEARCH,
+    _FILTER,
+    _FOLD,
     _SORT,
     _SUMMARY,
+    _FOLLOW,
+    _PROJECT,
+    _VIEW,
+    _PART,
+    _SCROLL,
     _EXPORT,
     _COPY,
-    _PROJECT,
     Key(("a",), ("screen.subagents",), "a", "sub-agents", "show or hide sub-agents", group=KeyGroup.SHOW),
     _RELOAD,
     _ALL,
@@ -315,17 +356,23 @@ BROWSE_KEYS: Final = (
     PALETTE,
     THEME,
 )
+GROUP_KEYS: Final = (_PLAY._replace(word="unfold"), *(key for key in BROWSE_KEYS[1:] if key is not _FOLD))
+OPEN_GROUP_KEYS: Final = (_PLAY._replace(word="fold"), *GROUP_KEYS[1:])
+"""The keys of the table while the cursor is on a group: the others work with its latest session."""
 HIT_KEYS: Final = (
     _PLAY,
     NEXT_HIT,
-    _FILTER,
     _SEARCH,
+    _FILTER,
     _SORT._replace(label="s", word="order"),
-    _FOLLOW,
     _SUMMARY,
+    _FOLLOW,
+    _PROJECT,
+    _PART._replace(word="beginning"),
+    _SCROLL,
     _EXPORT,
     _COPY,
-    _PROJECT,
+    _VIEW,
     _RELOAD,
     _ALL,
     MOVE,
@@ -346,6 +393,19 @@ BROWSE_HELP: Final = (*BROWSE_KEYS, NEXT_HIT, FILTER_KEYS[1])
 """All keys of the list, for its help."""
 SEARCH_KEYS: Final = (_PLAY, FILTER_KEYS[1]._replace(label="↑ ↓ Esc"))
 """What the footer shows while words to search for are typed; `Esc` clears them only from the table."""
+
+
+def list_keys(*, is_typing: bool, is_search: bool, has_hits: bool, is_open: bool | None) -> tuple[Key, ...]:
+    """The keys of the list that do something now; `is_open` tells a group that is unfolded from one that is not."""
+    if is_typing:
+        return SEARCH_KEYS if is_search else FILTER_KEYS
+    if has_hits:
+        return HIT_KEYS
+    return BROWSE_KEYS if is_open is None else OPEN_GROUP_KEYS if is_open else GROUP_KEYS
+
+
+LIST_TABLES: Final = (BROWSE_KEYS, HIT_KEYS, GROUP_KEYS, FILTER_KEYS, SEARCH_KEYS)
+"""All that the footer of the list may show."""
 
 # --- running sessions -------------------------------------------------------------------------------
 

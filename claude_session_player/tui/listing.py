@@ -1,41 +1,32 @@
-"""The list of sessions without its screen: rows, filter, order, and the texts about them."""
+"""The list of sessions without its screen: filter, order, and the texts about them; see `folding` for its rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from bisect import insort
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.store import SORT_KEYS
+from claude_session_player.tui.folding import ListRow, SessionGroup, SessionRow, fold_key
 from claude_session_player.util.humanize import plural, short_model_name
+from claude_session_player.util.short_paths import short_path
+from claude_session_player.util.tables import cell_width
 from claude_session_player.util.text import base_name, display_path, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from claude_session_player.store import Session
+    from claude_session_player.tui.costs import SessionCost
 
-ORDERS: Final = tuple(SORT_KEYS)
+BY_COST: Final = "cost"
+BY_BRANCH: Final = "git branch"
+BY_MODEL: Final = "model"
+"""What sessions can be sorted by here and nowhere else."""
+ORDERS: Final = (*SORT_KEYS, BY_COST)
+"""The orders that one key goes through."""
 
 IN_USE: Final = "●"
 STALE: Final = "…"
-
-
-class SessionRow(NamedTuple):
-    """A session in the list."""
-
-    session: Session
-    haystack: str
-    """The text that is filtered, in lower case."""
-    in_use: bool = False
-
-    @property
-    def key(self) -> str:
-        """Identifies the session in the list."""
-        return self.session.file.name
-
-    @property
-    def project(self) -> str:
-        """The project of the session, or of a sub-agent's session."""
-        return project_name(self.session)
 
 
 class ProjectRow(NamedTuple):
@@ -44,6 +35,9 @@ class ProjectRow(NamedTuple):
     name: str
     sessions: int
     updated_at: str
+
+
+_NO_COSTS: Final[Mapping[str, SessionCost]] = {}
 
 
 class ListFilter(NamedTuple):
@@ -66,15 +60,40 @@ class ListFilter(NamedTuple):
 
     def next_order(self) -> ListFilter:
         """The same sessions in the next order."""
-        following = (ORDERS.index(self.order) + 1) % len(ORDERS)
+        following = (ORDERS.index(self.order) + 1) % len(ORDERS) if self.order in ORDERS else 0
         return self._replace(order=ORDERS[following], is_reversed=False)
 
-    def sort(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
+    def ordered_by(self, order: str) -> ListFilter:
+        """The same sessions in an order; in the reverse one, if that is their order already."""
+        return self._replace(order=order, is_reversed=order == self.order and not self.is_reversed)
+
+    def sort(self, rows: Iterable[SessionRow], costs: Mapping[str, SessionCost] = _NO_COSTS) -> list[SessionRow]:
         """Rows in the wanted order."""
-        key, largest_first = SORT_KEYS[self.order]
+        key, largest_first = _sort_key(self.order, costs)
         ordered = sorted(rows, key=lambda row: row.key)
-        ordered.sort(key=lambda row: key(row.session), reverse=largest_first != self.is_reversed)
+        ordered.sort(key=key, reverse=largest_first != self.is_reversed)
         return ordered
+
+    def place_groups(
+        self, rows: Sequence[SessionRow | SessionGroup], costs: Mapping[str, SessionCost] = _NO_COSTS
+    ) -> list[SessionRow | SessionGroup]:
+        """Sorted rows, among them groups, with each group where its sum, or its latest session, belongs."""
+        key, largest_first = _sort_key(self.order, costs)
+        is_descending = largest_first != self.is_reversed
+        placed: list[SessionRow | SessionGroup] = [row for row in rows if isinstance(row, SessionRow)]
+        if is_descending:
+            placed.reverse()
+
+        def group_key(row: SessionRow | SessionGroup) -> Any:
+            if isinstance(row, SessionRow):
+                return key(row)
+            values = [key(member) for member in row.members]
+            return max(values) if isinstance(values[0], str) else sum(values)
+
+        for row in rows:
+            if isinstance(row, SessionGroup):
+                insort(placed, row, key=group_key)
+        return placed[::-1] if is_descending else placed
 
     def select(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
         """The rows that match, in the order in which they come."""
@@ -85,12 +104,34 @@ class ListFilter(NamedTuple):
         return [row for row in matching if all(word in row.haystack for word in words)]
 
 
+def _sort_key(order: str, costs: Mapping[str, SessionCost]) -> tuple[Callable[[SessionRow], Any], bool]:
+    """What rows are sorted by, and whether the largest comes first."""
+    if order == BY_COST:
+        return lambda row: costs[row.key].amount if row.key in costs else 0, True
+    if order == BY_BRANCH:
+        return lambda row: git_branch(row.session).casefold(), False
+    if order == BY_MODEL:
+        return lambda row: model_name(row.session), False
+    key, largest_first = SORT_KEYS[order]
+    return lambda row: key(row.session), largest_first
+
+
 def session_row(session: Session) -> SessionRow:
     """The row of a session. Whether it is in use is left open, because finding out opens its file."""
     names = (session.title, project_name(session), session.id, session.parent_id, *session.facts.branches)
     texts = (*names, session.conversation.first_prompt, session.agent)
     haystack = "\n".join(text for text in texts if text).casefold()
-    return SessionRow(session, haystack)
+    return SessionRow(session, project_name(session), haystack, fold_key(session, project_name(session)))
+
+
+def git_branch(session: Session) -> str:
+    """The git branch that a session was on last; empty if unknown."""
+    return session.facts.branches[-1] if session.facts.branches else ""
+
+
+def model_name(session: Session) -> str:
+    """The short name of the model that responded last; empty if unknown."""
+    return short_model_name(session.conversation.models[-1]) if session.conversation.models else ""
 
 
 def with_use(row: SessionRow) -> SessionRow:
@@ -120,14 +161,19 @@ def list_projects(rows: Iterable[SessionRow]) -> list[ProjectRow]:
     return sorted(projects, key=lambda project: (project.updated_at, project.name), reverse=True)
 
 
-def row_position(rows: Sequence[SessionRow], key: str | None, default: int) -> int:
-    """The position of a row; if it is gone, the default, or the last row if there are fewer."""
+def row_position(rows: Sequence[ListRow], key: str | None, default: int) -> int:
+    """The position of a row, or of the group that it is folded into; if it is gone, the default, or the last row."""
     found = next((number for number, row in enumerate(rows) if row.key == key), None)
+    if found is None and key is not None:
+        groups = ((number, row) for number, row in enumerate(rows) if isinstance(row, SessionGroup))
+        found = next((number for number, row in groups if any(member.key == key for member in row.members)), None)
     return max(min(default, len(rows) - 1), 0) if found is None else found
 
 
 _SEPARATOR: Final = " · "
 _SHORT_ID: Final = 8
+_LEAST_PATH: Final = 12
+"""A path with less room than this says nothing."""
 NOTES: Final = (
     f"{IN_USE} session in use   {STALE} changed, being read\nLetters are keys; press / or ctrl+f to type words."
 )
@@ -151,12 +197,18 @@ def join_parts(*parts: str) -> str:
     return _SEPARATOR.join(part for part in parts if part)
 
 
-def session_about(session: Session) -> str:
-    """Facts that the table has no room for, in two lines; in a small preview only the first is visible."""
-    branch = session.facts.branches[-1] if session.facts.branches else ""
-    name = short_model_name(session.conversation.models[-1]) if session.conversation.models else ""
-    first = (session.id[:_SHORT_ID], branch, name, session.agent or "")
-    return "\n".join((_SEPARATOR.join(printable(part) for part in first if part), printable(project_name(session))))
+def session_about(session: Session, width: int, lines: int = 1, part: str = "") -> str:
+    """Facts about a session: its id, git branch and model, where it ran, and which part of it is shown below.
+
+    The path has a line of its own if there is one, else what is left of the first.
+    """
+    facts = (session.id[:_SHORT_ID], git_branch(session), model_name(session), session.agent or "", part)
+    first = printable(_SEPARATOR.join(fact for fact in facts if fact))
+    path = printable(project_name(session))
+    if lines > 1:
+        return f"{first}\n{short_path(path, width)}"
+    left = width - cell_width(first) - len(_SEPARATOR)
+    return first + _SEPARATOR + short_path(path, left) if left >= _LEAST_PATH else first
 
 
 NO_HITS: Final = "No hits; press Esc to clear the search."

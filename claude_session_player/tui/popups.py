@@ -16,7 +16,8 @@ from claude_session_player.export import Format, quick_formats
 from claude_session_player.tui.listing import ProjectRow
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
-from claude_session_player.util.tables import TableColumn
+from claude_session_player.util.short_paths import short_path
+from claude_session_player.util.tables import TableColumn, fit_columns
 from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
@@ -41,8 +42,9 @@ class ProjectTable(RowTable[ProjectRow]):
         self._now = now
 
     def cells(self, row: ProjectRow) -> Sequence[str]:
-        """The text for each column."""
-        return row.name, str(row.sessions), ago(row.updated_at, self._now) if row.updated_at else ""
+        """The text for each column; a path that is too long loses its middle."""
+        width = fit_columns(self.columns, self.scrollable_content_region.width)[0].width
+        return short_path(row.name, width), str(row.sessions), ago(row.updated_at, self._now) if row.updated_at else ""
 
 
 class ProjectPopup(ModalScreen[ProjectRow | None]):

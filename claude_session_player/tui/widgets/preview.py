@@ -1,13 +1,14 @@
-"""The preview of a session: facts that the table has no room for, and the end of its screen, or the part with a hit."""
+"""The preview of a session: facts that the table has no room for, and the beginning or end of its screen, or a hit."""
 
 from __future__ import annotations
 
 import os
+from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.style import Style
 from rich.text import Text
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.geometry import Size
@@ -34,33 +35,69 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from claude_session_player.store import Session
+    from claude_session_player.tui.folding import ListRow
     from claude_session_player.tui.hit_list import HitPlace, HitText, SearchRequest
-    from claude_session_player.tui.listing import SessionRow
 
-_TAIL_SIZES: Final = (1 << 18, 1 << 21, 1 << 24)
-"""How many bytes are read from the end of a file; more only if fewer leave the screen empty."""
+_SIZES: Final = (1 << 18, 1 << 21, 1 << 24)
+"""How many bytes are read from either end of a file; more only if fewer leave the screen empty."""
+_SCREENS: Final = 8
+"""How many times the height of the preview is laid out, to be scrolled through."""
 _BLANK: Final = Strip([])
 
 
-def preview_of(session: Session, size: Size) -> list[Strip]:
-    """The last rows of a session's screen that fit into a size, or why there are none."""
+class PreviewPart(Enum):
+    """Which part of a session is previewed."""
+
+    BEGINNING = "beginning"
+    END = "end"
+    HIT = "hit"
+
+
+class Preview(NamedTuple):
+    """Rows of a session's screen, and which of them is at the top at first."""
+
+    rows: list[Strip]
+    top: int = 0
+
+
+def preview_view(part: PreviewPart, *, is_subagent: bool) -> View:
+    """How a part of a session is shown: a hit may be in thinking, or before a compaction."""
+    is_hit = part is PreviewPart.HIT
+    return View(thinking=is_hit, history=part is not PreviewPart.END, sidechains=is_subagent)
+
+
+def preview_of(session: Session, size: Size, part: PreviewPart = PreviewPart.BEGINNING) -> Preview:
+    """The first or the last rows of a session's screen, or why there are none."""
+    is_end = part is PreviewPart.END
     try:
-        state = last_screen(session.path, is_subagent=session.is_subagent)
+        state = (last_screen if is_end else first_screen)(session.path, is_subagent=session.is_subagent)
     except OSError as error:
-        return _error_rows(error, size)
+        return Preview(_error_rows(error, size))
     if not state.elements:
-        return text_rows(Text("The screen is empty.", style="dim"), size.width)
-    return last_rows(state, size)
+        return Preview(text_rows(Text("The screen is empty.", style="dim"), size.width))
+    room = Size(size.width, size.height * _SCREENS)
+    if is_end:
+        rows = last_rows(state, room)
+        return Preview(rows, max(len(rows) - size.height, 0))
+    return Preview(_rows_at_start(state.elements, state.view, room)[: room.height])
+
+
+def first_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
+    """The screen that the beginning of a session file leaves. Raises `OSError`."""
+    return _screen_of(_lines_at_start, path, preview_view(PreviewPart.BEGINNING, is_subagent=is_subagent))
 
 
 def last_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
     """The screen that the end of a session file leaves. Raises `OSError`."""
-    view = View(sidechains=is_subagent)
+    return _screen_of(_lines_at_end, path, preview_view(PreviewPart.END, is_subagent=is_subagent))
+
+
+def _screen_of(read: Callable[[str, int], list[bytes]], path: str, view: View) -> ScreenState:
     state = ScreenState(view)
     size = os.path.getsize(path)
-    for tail in _TAIL_SIZES:
-        state = replay(_lines_at_end(path, tail), view)
-        if state.elements or tail >= size:
+    for count in _SIZES:
+        state = replay(read(path, count), view)
+        if state.elements or count >= size:
             break
     return state
 
@@ -77,6 +114,14 @@ def _rows_at_end(elements: Sequence[ScreenElement], view: View, size: Size) -> l
             break
         rows = [*element_rows(elements[number], view, size.width), *_gap(elements, number + 1), *rows]
     return rows[max(len(rows) - size.height, 0) :]
+
+
+def _lines_at_start(path: str, count: int) -> list[bytes]:
+    """The complete lines among the first bytes of a file; all of a short one."""
+    with open(path, "rb", opener=regular_opener) as file:
+        lines = split_lines(file.read(count + 1))
+        is_all = file.tell() <= count
+    return lines if is_all else lines[:-1]
 
 
 def _lines_at_end(path: str, count: int) -> list[bytes]:
@@ -100,7 +145,7 @@ _ANCHOR: Final = 3
 """The hit is in the first third of the preview, so that more follows it than precedes it."""
 
 
-def preview_at(session: Session, line: int, hit: HitText, size: Size) -> list[Strip]:
+def preview_at(session: Session, line: int, hit: HitText, size: Size) -> Preview:
     """The part of a session's screen with a hit, which is marked; what the screen truncates of it stands below.
 
     Without a line, the hit is not in the session's file, and only its text is shown.
@@ -108,8 +153,8 @@ def preview_at(session: Session, line: int, hit: HitText, size: Size) -> list[St
     try:
         state = screen_around(session.path, line, is_subagent=session.is_subagent) if line else ScreenState()
     except OSError as error:
-        return _error_rows(error, size)
-    inner = Size(size.width - len(CURSOR.text), size.height)
+        return Preview(_error_rows(error, size))
+    inner = Size(size.width - len(CURSOR.text), size.height * _SCREENS)
     start, end = _elements_of(state.elements, line, hit.words, state.view)
     rows = _rows_at_start(state.elements[start:end], state.view, inner)
     first = next((number for number, row in enumerate(rows) if _has_word(row.text, hit.words)), len(rows))
@@ -120,14 +165,14 @@ def preview_at(session: Session, line: int, hit: HitText, size: Size) -> list[St
     below = [*_gap(state.elements, end), *_rows_at_start(state.elements[end:], state.view, inner)]
     everything = [*map(_unmarked, above), *marked, *map(_unmarked, below)]
     top = min(len(above) + first - size.height // _ANCHOR, len(everything) - size.height)
-    return everything[max(top, 0) :][: size.height]
+    return Preview(everything, max(top, 0))
 
 
 def screen_around(path: str, line: int, *, is_subagent: bool = False) -> ScreenState:
     """The screen that the lines around a line leave, with everything that can be seen of them. Raises `OSError`."""
     lines, before = _lines_around(path, line)
     for sidechains in dict.fromkeys((is_subagent, True)):  # a session's file may hold lines of sub-agents
-        state = ScreenState(View(thinking=True, history=True, sidechains=sidechains))
+        state = ScreenState(preview_view(PreviewPart.HIT, is_subagent=sidechains))
         with gc_paused():
             for event in decode_lines(lines, before, 0):
                 render(state, event)
@@ -206,30 +251,47 @@ def _unmarked(row: Strip) -> Strip:
 
 REST_SECONDS: Final = 0.1
 """Seconds for which the cursor rests on a session before its file is read."""
+_WHEEL_ROWS: Final = 3
+"""How far a step of the wheel scrolls."""
 _PLAIN: Final = Style()
 """Without colours, Textual expects every segment to have a style."""
 
 
 class RowsView(Widget):
-    """Rows that are laid out already; if there are too many, the last ones."""
+    """Rows that are laid out already, and can be scrolled."""
 
     DEFAULT_CSS = "RowsView { height: 1fr; }"
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: Sequence[Strip] = ()
+        self._top = 0
 
-    def show(self, rows: Sequence[Strip]) -> None:
-        """Show these rows."""
-        self._rows = rows
+    def show(self, rows: Sequence[Strip], top: int = 0) -> None:
+        """Show these rows, from one of them on."""
+        self._rows, self._top = rows, top
         self.refresh()
+
+    def scroll_rows(self, rows: int) -> None:
+        """Scroll down, or up with a negative number."""
+        self._top = max(min(self._top + rows, len(self._rows) - self.size.height), 0)
+        self.refresh()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll down."""
+        event.stop()
+        self.scroll_rows(_WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll up."""
+        event.stop()
+        self.scroll_rows(-_WHEEL_ROWS)
 
     def render_line(self, y: int) -> Strip:
         """One row."""
-        width, height = self.size
-        number = max(len(self._rows) - height, 0) + y
+        number = self._top + y
         row = self._rows[number] if number < len(self._rows) else Strip([])
-        return row.adjust_cell_length(width, _PLAIN).apply_style(_PLAIN)
+        return row.adjust_cell_length(self.size.width, _PLAIN).apply_style(_PLAIN)
 
 
 class HitPreview(NamedTuple):
@@ -248,8 +310,12 @@ class PreviewPane(Vertical):
     def __init__(self, rest: float) -> None:
         super().__init__()
         self._rest = rest
+        self._part = PreviewPart.BEGINNING
+        """The part of sessions without a hit."""
+        self._leaves_hit = False
+        """True if that part is wanted, although there is a hit."""
         self._timer: Timer | None = None
-        self._wanted: SessionRow | None = None
+        self._wanted: ListRow | None = None
         self._hit: HitPreview | None = None
         """The hit at which the preview opens."""
         self._placeholder = ""
@@ -261,12 +327,47 @@ class PreviewPane(Vertical):
         yield Static(id="about", markup=False)
         yield RowsView()
 
-    def show(self, row: SessionRow | None, placeholder: str, hit: HitPreview | None = None) -> None:
+    def show(self, row: ListRow | None, placeholder: str, hit: HitPreview | None = None) -> None:
         """Show a session, or a placeholder if there is none; the part with a hit, if one is given."""
+        if hit != self._hit:
+            self._leaves_hit = False
         self._wanted, self._placeholder, self._hit = row, placeholder, hit
-        session = hit.place.session if hit else row.session if row else None
-        self.query_one("#about", Static).update(listing.session_about(session) if session else "")
+        self._show_about()
         self._begin()
+
+    def show_other_part(self) -> None:
+        """Show the end instead of the beginning, and then the beginning again; the hit comes before both."""
+        if self._hit is not None and not self._leaves_hit:
+            self._leaves_hit, self._part = True, PreviewPart.BEGINNING
+        elif self._hit is not None and self._part is PreviewPart.END:
+            self._leaves_hit, self._part = False, PreviewPart.BEGINNING
+        else:
+            self._part = PreviewPart.END if self._part is PreviewPart.BEGINNING else PreviewPart.BEGINNING
+        self._show_about()
+        self.read()
+
+    def scroll_rows(self, rows: int) -> None:
+        """Scroll the preview down, or up with a negative number."""
+        self._rows.scroll_rows(rows)
+
+    @property
+    def part(self) -> PreviewPart:
+        """The part that is shown."""
+        return PreviewPart.HIT if self._hit is not None and not self._leaves_hit else self._part
+
+    @property
+    def _session(self) -> Session | None:
+        """The session that is shown: that of the hit, which may be a sub-agent of the one under the cursor."""
+        if self._hit is not None:
+            return self._hit.place.session
+        return self._wanted.session if self._wanted is not None else None
+
+    def _show_about(self) -> None:
+        about = self.query_one("#about", Static)
+        part = "" if self.part is PreviewPart.BEGINNING else self.part.value
+        session = self._session if self._wanted is not None else None
+        lines = max(about.size.height - 1, 1)
+        about.update(listing.session_about(session, self.size.width, lines, part) if session is not None else "")
 
     def forget(self) -> None:
         """Read the screen again the next time that it is wanted."""
@@ -278,6 +379,7 @@ class PreviewPane(Vertical):
 
     def on_resize(self) -> None:
         """Lay out the rows for the new width."""
+        self._show_about()
         self._begin()
 
     def _begin(self) -> None:
@@ -292,12 +394,11 @@ class PreviewPane(Vertical):
 
     def read(self) -> None:
         """Read the wanted screen, unless it is shown already or there is no room for it."""
-        if self._wanted is None or not self._rows.size:
+        if self._wanted is None or not self._rows.size or (session := self._session) is None:
             return
-        hit = self._hit
-        session = hit.place.session if hit else self._wanted.session
+        hit = self._hit if self.part is PreviewPart.HIT else None
         number = (hit.request, hit.place.number) if hit else None
-        request = PreviewRequest(session.file.name, session.file.stamp, self._rows.size, number)
+        request = PreviewRequest(session.file.name, session.file.stamp, self._rows.size, self.part.value, number)
         if request != self._shown:
             self._shown = request
             self._read(session, hit, request)
@@ -305,16 +406,16 @@ class PreviewPane(Vertical):
     @work(thread=True, exclusive=True, group="preview")
     def _read(self, session: Session, hit: HitPreview | None, request: PreviewRequest) -> None:
         if hit is None:
-            rows = preview_of(session, request.size)
+            preview = preview_of(session, request.size, PreviewPart(request.part))
         else:
-            rows = preview_at(session, hit.place.line, hit.load(), request.size)
+            preview = preview_at(session, hit.place.line, hit.load(), request.size)
         if not get_current_worker().is_cancelled:
-            self.post_message(PreviewReady(request, rows))
+            self.post_message(PreviewReady(request, *preview))
 
     @on(PreviewReady)
     def _draw(self, message: PreviewReady) -> None:
         if message.request == self._shown:
-            self._rows.show(message.rows)
+            self._rows.show(message.rows, message.top)
 
     @property
     def _rows(self) -> RowsView:

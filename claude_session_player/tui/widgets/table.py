@@ -14,23 +14,19 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from claude_session_player.tui.keys import BROWSE_KEYS, MOVE, NEXT_HIT, bindings
-from claude_session_player.tui.listing import IN_USE, STALE, SessionRow
-from claude_session_player.util.humanize import short_duration, short_time, size
-from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, cell_width, fit_columns, fit_marked
-from claude_session_player.util.text import base_name, printable
+from claude_session_player.tui.keys import MOVE, bindings
+from claude_session_player.util.tables import GAP, FittedColumn, TableColumn, fit_columns
+from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from claude_session_player.tui.hit_list import HitList, HitText
+    from collections.abc import Sequence
 
 _T = TypeVar("_T")
-_PLAIN: Final = Style()
+PLAIN: Final = Style()
 """Without colours, Textual expects every segment to have a style."""
 _HEADING: Final = Style(bold=True)
-_CURSOR: Final = Style(reverse=True)
+CURSOR: Final = Style(reverse=True)
+"""The style of the row with the cursor."""
 
 
 class RowTable(ScrollView, Generic[_T], can_focus=True):
@@ -52,9 +48,20 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
     class Chosen(Message):
         """A row was double-clicked."""
 
+    class HeadingClicked(Message):
+        """The name of a column was clicked."""
+
+        def __init__(self, column: str) -> None:
+            super().__init__()
+            self.column = column
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.rows: Sequence[_T] = ()
+
+    def heading(self, column: TableColumn) -> str:
+        """What stands above a column."""
+        return column.name
 
     def cells(self, row: _T) -> Sequence[str]:
         """The text of a row for each column."""
@@ -116,30 +123,42 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
         self.post_message(self.Scrolled())
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor, a double click chooses the row."""
-        number = (event.y - 1 + self.scroll_offset.y) // self.row_height
-        if event.y > 0 and number < len(self.rows):
+        """A click moves the cursor, a double click chooses the row, and one on a heading is reported."""
+        if (place := event.get_content_offset(self)) is None:
+            return
+        number = (place.y - 1 + self.scroll_offset.y) // self.row_height
+        if place.y == 0:
+            self._click_heading(place.x)
+        elif number < len(self.rows):
             self.cursor = number
             if event.chain > 1:
                 self.post_message(self.Chosen())
+
+    def _click_heading(self, x: int) -> None:
+        end = 0
+        for one in fit_columns(self.columns, self.scrollable_content_region.width):
+            end += one.width + GAP
+            if x < end:
+                self.post_message(self.HeadingClicked(one.column.name))
+                return
 
     def render_line(self, y: int) -> Strip:
         """One line of the terminal: the heading, or a row."""
         width = self.scrollable_content_region.width
         fitted = fit_columns(self.columns, width)
         if y == 0:
-            return _strip([column.name for column in self.columns], fitted, width, _HEADING)
+            return _strip([self.heading(column) for column in self.columns], fitted, width, _HEADING)
         number, part = divmod(y - 1 + self.scroll_offset.y, self.row_height)
         if number >= len(self.rows):
-            return Strip.blank(width, _PLAIN)
-        style = _CURSOR if number == self.cursor else None
+            return Strip.blank(width, PLAIN)
+        style = CURSOR if number == self.cursor else None
         if part:
             return self.further_line(number, fitted, width, style)
         return _strip(self.cells(self.rows[number]), fitted, width, style)
 
     def further_line(self, number: int, fitted: Sequence[FittedColumn], width: int, style: Style | None) -> Strip:
         """A line of a row after the first; with a style, in that style."""
-        return Strip.blank(width, style or _PLAIN)
+        return Strip.blank(width, style or PLAIN)
 
     def _measure_rows(self) -> None:
         self.virtual_size = Size(self.size.width, len(self.rows) * self.row_height + 1)
@@ -158,89 +177,5 @@ def _strip(cells: Sequence[str], fitted: Sequence[FittedColumn], width: int, sty
     segments: list[Segment] = []
     for one in fitted:
         text = one.cell(printable(cells[one.position]))
-        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * GAP, style or _PLAIN)]
-    return Strip(segments).adjust_cell_length(width, style or _PLAIN)
-
-
-_SESSION_COLUMNS: Final[Sequence[TableColumn]] = (
-    TableColumn("", 1, 8, "yellow"),
-    TableColumn("WHEN", 11, 9),
-    TableColumn("TITLE", 20, 10, grows=True),
-    TableColumn("PROJECT", 12, 7, "green"),
-    TableColumn("EVENTS", 6, 4, is_right=True, is_extra=True),
-    TableColumn("SIZE", 7, 5, is_right=True, is_extra=True),
-    TableColumn("LASTED", 7, 3, is_right=True, is_extra=True),
-    TableColumn("AGENTS", 6, 2, is_right=True, is_extra=True),
-)
-_HIT_COLUMNS: Final[Sequence[TableColumn]] = (
-    TableColumn("", 1, 6, "yellow"),
-    TableColumn("WHEN", 11, 8),
-    TableColumn("TITLE", 20, 10, grows=True),
-    TableColumn("PROJECT", 12, 7, "green"),
-    TableColumn("HITS", 5, 9, is_right=True),
-)
-_TITLE: Final = 2
-"""The position of the title among the columns."""
-_TEXT: Final = Style(dim=True)
-_MATCH: Final = Style(bold=True, color="magenta")
-_MATCH_AT_CURSOR: Final = _CURSOR + Style(bold=True, underline=True)
-
-
-class SessionTable(RowTable[SessionRow]):
-    """A line for each session; with hits of a search, another one below it. The screen carries out the keys."""
-
-    BINDINGS: ClassVar[list[BindingType]] = bindings([*BROWSE_KEYS, NEXT_HIT])
-    columns = _SESSION_COLUMNS
-
-    def __init__(self, clock: Callable[[], datetime]) -> None:
-        super().__init__(id="table")
-        self._clock = clock
-        self.hits: HitList | None = None
-        """The hits of the sessions that are shown; `None` if nothing is searched for."""
-
-    def show_sessions(self, rows: Sequence[SessionRow], cursor: int, hits: HitList | None = None) -> None:
-        """Show sessions, with their hits if they were found by a search."""
-        self.hits = hits
-        self.columns, self.row_height = (_SESSION_COLUMNS, 1) if hits is None else (_HIT_COLUMNS, 2)
-        self.show(rows, cursor)
-
-    def cells(self, row: SessionRow) -> Sequence[str]:
-        """The text for each column."""
-        session = row.session
-        named = (
-            IN_USE if row.in_use else STALE if session.is_stale else "",
-            short_time(session.updated_at, self._clock()),
-            ("↳ " if session.is_subagent else "") + (session.title or "(no title)"),
-            base_name(row.project),
-        )
-        if self.hits is not None:
-            return (*named, str(self.hits.count_in(row.key)))
-        return (
-            *named,
-            str(session.conversation.events),
-            size(session.file.stamp.size),
-            short_duration(session.duration_seconds),
-            str(session.subagent_count or ""),
-        )
-
-    def further_line(self, number: int, fitted: Sequence[FittedColumn], width: int, style: Style | None) -> Strip:
-        """The text of a hit, below the title."""
-        text = self.hits.text(number) if self.hits is not None else None
-        before = sum(column.width + GAP for column in fitted if column.position < _TITLE)
-        segments = [Segment(" " * before, style or _PLAIN)]
-        if text is not None:
-            segments += _hit_segments(text, width - before, is_at_cursor=style is not None)
-        return Strip(segments).adjust_cell_length(width, style or _PLAIN)
-
-
-def _hit_segments(hit: HitText, width: int, *, is_at_cursor: bool) -> list[Segment]:
-    """The source and the text of a hit on one line, with the words that match."""
-    plain, match = (_CURSOR, _MATCH_AT_CURSOR) if is_at_cursor else (_TEXT, _MATCH)
-    source = f"{printable(hit.source)}: "
-    text, spans = fit_marked(printable(hit.text), hit.spans, max(width - cell_width(source), 1))
-    segments = [Segment(source, plain)]
-    end = 0
-    for start, stop in spans:
-        segments += [Segment(text[end:start], plain), Segment(text[start:stop], match)]
-        end = stop
-    return [*segments, Segment(text[end:], plain)]
+        segments += [Segment(text, style or Style.parse(one.column.style)), Segment(" " * GAP, style or PLAIN)]
+    return Strip(segments).adjust_cell_length(width, style or PLAIN)
