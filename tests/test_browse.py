@@ -94,7 +94,7 @@ def test_all_keys_are_told_in_the_help(builder: StoreBuilder, size: tuple[int, i
 @pytest.mark.parametrize("size", [SMALL, LARGE])
 def test_the_summary_is_what_the_summary_command_prints(builder: StoreBuilder, size: tuple[int, int]) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
-        await pilot.press("v")
+        await pilot.press("i")
         await until(pilot, lambda: f"Session {THREE} (7 events)" in text_of(app))
         app.screen.query_one("#box").scroll_home(animate=False)
         await until(pilot, lambda: "• Errors: 1" in text_of(app))
@@ -113,7 +113,7 @@ def test_the_summary_stands_in_a_window_of_its_own(
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "❯ Oil" in text_of(app))
-        await pilot.press("v")
+        await pilot.press("i")
         await until(pilot, lambda: "$0.02" in text_of(app))
         assert " • Title: Oil [the] **wheels**" in text_of(app)
         check_picture(app, "browse-summary")
@@ -135,7 +135,7 @@ def test_an_empty_store_says_that_it_is_empty(tmp_path: Path) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "No sessions in this store." in text_of(app))
         assert "0 sessions" in text_of(app)
-        await pilot.press("enter", "f", "v", "e", "y", "down", "end", "p", "enter", "s", "S")
+        await pilot.press("enter", "f", "i", "e", "y", "down", "end", "p", "enter", "s", "S")
         assert len(app.screen_stack) == 1
 
     browse(StoreBuilder(tmp_path / "store"), script)
@@ -364,7 +364,7 @@ def test_the_player_opens_over_the_list_and_leads_back_to_it(builder: StoreBuild
     browse(builder, script)
 
 
-@pytest.mark.parametrize("key", ["enter", "f", "v", "p", "question_mark"])
+@pytest.mark.parametrize("key", ["enter", "f", "i", "p", "question_mark"])
 def test_q_quits_from_every_window_over_the_list(builder: StoreBuilder, key: str) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press(key)
@@ -381,7 +381,7 @@ def test_a_session_that_is_gone_is_not_played(builder: StoreBuilder) -> None:
         (builder.home() / f"{THREE}.jsonl").unlink()
         await pilot.press("enter")
         await until(pilot, lambda: "no longer exists" in notice(app))
-        await pilot.press("v")
+        await pilot.press("i")
         await until(pilot, lambda: "No such" in text_of(app))
 
     browse(builder, script, LARGE)

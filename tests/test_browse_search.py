@@ -643,7 +643,7 @@ def test_a_store_without_sessions_is_searched(tmp_path: Path) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await search(app, pilot, "kettle")
         await until_shown(pilot, "no hits")
-        await pilot.press("escape", "n", "N", "enter", "f", "v", "e", "y", "s", "end")
+        await pilot.press("escape", "n", "N", "enter", "f", "i", "escape", "v", "e", "y", "s", "end")
         await answered(app, pilot)
         assert len(app.screen_stack) == 1
         await pilot.press("escape")

@@ -309,6 +309,10 @@ class BrowseScreen(Screen[None]):
         """Preview the beginning or the end."""
         self.query_one(PreviewPane).show_other_part()
 
+    def action_view(self) -> None:
+        """Preview what happened, or what the terminal showed."""
+        self.query_one(PreviewPane).switch_view()
+
     def action_scroll(self, direction: int) -> None:
         """Scroll the preview."""
         self.query_one(PreviewPane).scroll_rows(direction * _SCROLLED_ROWS)

@@ -90,6 +90,8 @@ class PreviewRequest(NamedTuple):
     """The beginning, the end, or the part with a hit."""
     hit: tuple[SearchRequest, int] | None = None
     """The search, and the number of the hit."""
+    is_rich: bool = True
+    """True for what happened, false for what the terminal showed."""
 
 
 @dataclass

@@ -27,7 +27,6 @@ from claude_session_player.player import (
     element_details,
     parse_position,
 )
-from claude_session_player.stats import context_window
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
@@ -48,7 +47,7 @@ from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
 from claude_session_player.tui.widgets.status import TextLine, status_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.tui.widgets.timeline_place import place_words
-from claude_session_player.util.humanize import dollars, plural
+from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class PlayerScreen(MotionScreen):
     def show_status(self) -> None:
         """Show the state of the player, or what the timeline is pointed at, and the keys that matter now."""
         self._show_keys()
-        self._show_facts()
+        self.show_facts()
         playback = self.playback
         status = partial(
             status_text,
@@ -206,20 +205,6 @@ class PlayerScreen(MotionScreen):
             flags=self._flags(),
         )
         self._status.show(self._place_words or (lambda width: status(width=width)))
-
-    def _show_facts(self) -> None:
-        """Show in the header what is known at this frame."""
-        facts, cost = self.facts, self.cost
-        is_counted = cost is not None  # by then the prices are loaded, which also list the windows
-        self.header.show(
-            self.header.facts._replace(
-                git_branch=facts.git_branch or "",
-                model=facts.model or "",
-                context_tokens=facts.context,
-                context_window=context_window(facts.model, facts.context or 0) if is_counted else None,
-                cost=dollars(cost) if cost else "",
-            )
-        )
 
     def _flags(self) -> str:
         """What is switched on, and the state of the search."""

@@ -13,13 +13,16 @@ from textual.worker import get_current_worker
 
 from claude_session_player.errors import SessionError
 from claude_session_player.player import LeftPosition, PositionStore, line_position
+from claude_session_player.stats import context_window
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.widgets.timeline import fraction_of
+from claude_session_player.util.humanize import dollars
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from claude_session_player.player import CostCounter, CostCurve, LineFacts, ProgressLog
+    from claude_session_player.tui.widgets.header import Header
 
 _HIGHLIGHTS_VIEW = "highlights"
 """The remembered view of a session that was left in highlights."""
@@ -35,6 +38,8 @@ class CostsReady(Message, bubble=False):
 
 class ProgressScreen(PlaybackScreen):
     """A player that knows the facts of each line, the cost so far, and where the session was left."""
+
+    header: Header
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,6 +66,20 @@ class ProgressScreen(PlaybackScreen):
     def cost(self) -> Decimal | None:
         """The cost until the current frame in US dollars; `None` if it is unknown."""
         return None if self.costs is None else self.costs.at(self._last_line)
+
+    def show_facts(self) -> None:
+        """Show in the header what is known at this frame."""
+        facts, cost = self.facts, self.cost
+        is_counted = cost is not None  # by then the prices are loaded, which also list the windows
+        self.header.show(
+            self.header.facts._replace(
+                git_branch=facts.git_branch or "",
+                model=facts.model or "",
+                context_tokens=facts.context,
+                context_window=context_window(facts.model, facts.context or 0) if is_counted else None,
+                cost=dollars(cost) if cost else "",
+            )
+        )
 
     @property
     def _line(self) -> int:

@@ -18,8 +18,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import get_current_worker
 
+from claude_session_player.export.element_rows import blank_rows
 from claude_session_player.format.line_reader import find_line, read_lines, split_lines
-from claude_session_player.formatter import element_text, gap_between
+from claude_session_player.formatter import element_text
 from claude_session_player.models import ScreenElement, ScreenState, View
 from claude_session_player.parser import decode_lines, gc_paused
 from claude_session_player.playback import replay
@@ -60,17 +61,21 @@ class Preview(NamedTuple):
     top: int = 0
 
 
-def preview_view(part: PreviewPart, *, is_subagent: bool) -> View:
+def preview_view(part: PreviewPart, *, is_subagent: bool, is_rich: bool = True) -> View:
     """How a part of a session is shown: a hit may be in thinking, or before a compaction."""
     is_hit = part is PreviewPart.HIT
-    return View(thinking=is_hit, history=part is not PreviewPart.END, sidechains=is_subagent)
+    view = View(thinking=is_hit, history=part is not PreviewPart.END, sidechains=is_subagent)
+    return view.as_rich() if is_rich else view
 
 
-def preview_of(session: Session, size: Size, part: PreviewPart = PreviewPart.BEGINNING) -> Preview:
+def preview_of(
+    session: Session, size: Size, part: PreviewPart = PreviewPart.BEGINNING, *, is_rich: bool = True
+) -> Preview:
     """The first or the last rows of a session's screen, or why there are none."""
     is_end = part is PreviewPart.END
     try:
-        state = (last_screen if is_end else first_screen)(session.path, is_subagent=session.is_subagent)
+        screen = last_screen if is_end else first_screen
+        state = screen(session.path, is_subagent=session.is_subagent, is_rich=is_rich)
     except OSError as error:
         return Preview(_error_rows(error, size))
     if not state.elements:
@@ -82,14 +87,16 @@ def preview_of(session: Session, size: Size, part: PreviewPart = PreviewPart.BEG
     return Preview(_rows_at_start(state.elements, state.view, room)[: room.height])
 
 
-def first_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
+def first_screen(path: str, *, is_subagent: bool = False, is_rich: bool = True) -> ScreenState:
     """The screen that the beginning of a session file leaves. Raises `OSError`."""
-    return _screen_of(_lines_at_start, path, preview_view(PreviewPart.BEGINNING, is_subagent=is_subagent))
+    view = preview_view(PreviewPart.BEGINNING, is_subagent=is_subagent, is_rich=is_rich)
+    return _screen_of(_lines_at_start, path, view)
 
 
-def last_screen(path: str, *, is_subagent: bool = False) -> ScreenState:
+def last_screen(path: str, *, is_subagent: bool = False, is_rich: bool = True) -> ScreenState:
     """The screen that the end of a session file leaves. Raises `OSError`."""
-    return _screen_of(_lines_at_end, path, preview_view(PreviewPart.END, is_subagent=is_subagent))
+    view = preview_view(PreviewPart.END, is_subagent=is_subagent, is_rich=is_rich)
+    return _screen_of(_lines_at_end, path, view)
 
 
 def _screen_of(read: Callable[[str, int], list[bytes]], path: str, view: View) -> ScreenState:
@@ -112,7 +119,7 @@ def _rows_at_end(elements: Sequence[ScreenElement], view: View, size: Size) -> l
     for number in range(len(elements) - 1, -1, -1):
         if len(rows) >= size.height:
             break
-        rows = [*element_rows(elements[number], view, size.width), *_gap(elements, number + 1), *rows]
+        rows = [*element_rows(elements[number], view, size.width), *_gap(elements, number + 1, view), *rows]
     return rows[max(len(rows) - size.height, 0) :]
 
 
@@ -145,13 +152,15 @@ _ANCHOR: Final = 3
 """The hit is in the first third of the preview, so that more follows it than precedes it."""
 
 
-def preview_at(session: Session, line: int, hit: HitText, size: Size) -> Preview:
+def preview_at(session: Session, line: int, hit: HitText, size: Size, *, is_rich: bool = True) -> Preview:
     """The part of a session's screen with a hit, which is marked; what the screen truncates of it stands below.
 
     Without a line, the hit is not in the session's file, and only its text is shown.
     """
     try:
-        state = screen_around(session.path, line, is_subagent=session.is_subagent) if line else ScreenState()
+        state = ScreenState()
+        if line:
+            state = screen_around(session.path, line, is_subagent=session.is_subagent, is_rich=is_rich)
     except OSError as error:
         return Preview(_error_rows(error, size))
     inner = Size(size.width - len(CURSOR.text), size.height * _SCREENS)
@@ -161,18 +170,18 @@ def preview_at(session: Session, line: int, hit: HitText, size: Size) -> Preview
     if first == len(rows):
         rows += _hit_rows(hit, inner.width)
     marked = [Strip([CURSOR, *_with_words(row, hit.words)]) for row in rows]
-    above = [*_rows_at_end(state.elements[:start], state.view, inner), *_gap(state.elements, start)]
-    below = [*_gap(state.elements, end), *_rows_at_start(state.elements[end:], state.view, inner)]
+    above = [*_rows_at_end(state.elements[:start], state.view, inner), *_gap(state.elements, start, state.view)]
+    below = [*_gap(state.elements, end, state.view), *_rows_at_start(state.elements[end:], state.view, inner)]
     everything = [*map(_unmarked, above), *marked, *map(_unmarked, below)]
     top = min(len(above) + first - size.height // _ANCHOR, len(everything) - size.height)
     return Preview(everything, max(top, 0))
 
 
-def screen_around(path: str, line: int, *, is_subagent: bool = False) -> ScreenState:
+def screen_around(path: str, line: int, *, is_subagent: bool = False, is_rich: bool = True) -> ScreenState:
     """The screen that the lines around a line leave, with everything that can be seen of them. Raises `OSError`."""
     lines, before = _lines_around(path, line)
     for sidechains in dict.fromkeys((is_subagent, True)):  # a session's file may hold lines of sub-agents
-        state = ScreenState(preview_view(PreviewPart.HIT, is_subagent=sidechains))
+        state = ScreenState(preview_view(PreviewPart.HIT, is_subagent=sidechains, is_rich=is_rich))
         with gc_paused():
             for event in decode_lines(lines, before, 0):
                 render(state, event)
@@ -214,18 +223,18 @@ def _rows_at_start(elements: Sequence[ScreenElement], view: View, size: Size) ->
     rows: list[Strip] = []
     for number, element in enumerate(elements):
         if number:
-            rows += _gap(elements, number)
+            rows += _gap(elements, number, view)
         if len(rows) >= size.height:
             break
         rows += element_rows(element, view, size.width)
     return rows
 
 
-def _gap(elements: Sequence[ScreenElement], number: int) -> list[Strip]:
+def _gap(elements: Sequence[ScreenElement], number: int, view: View) -> list[Strip]:
     """The empty rows above an element; none at the beginning and at the end."""
     if not 0 < number < len(elements):
         return []
-    return [_BLANK] * (len(gap_between(elements[number - 1], elements[number])) - 1)
+    return [_BLANK] * blank_rows(elements[number - 1], elements[number], view)
 
 
 def _hit_rows(hit: HitText, width: int) -> list[Strip]:
@@ -312,6 +321,8 @@ class PreviewPane(Vertical):
         self._rest = rest
         self._part = PreviewPart.BEGINNING
         """The part of sessions without a hit."""
+        self._is_rich = True
+        """True if what happened is shown, false for what the terminal showed."""
         self._leaves_hit = False
         """True if that part is wanted, although there is a hit."""
         self._timer: Timer | None = None
@@ -344,6 +355,11 @@ class PreviewPane(Vertical):
         else:
             self._part = PreviewPart.END if self._part is PreviewPart.BEGINNING else PreviewPart.BEGINNING
         self._show_about()
+        self.read()
+
+    def switch_view(self) -> None:
+        """Show what the terminal showed instead of what happened, or the other way round."""
+        self._is_rich = not self._is_rich
         self.read()
 
     def scroll_rows(self, rows: int) -> None:
@@ -398,7 +414,9 @@ class PreviewPane(Vertical):
             return
         hit = self._hit if self.part is PreviewPart.HIT else None
         number = (hit.request, hit.place.number) if hit else None
-        request = PreviewRequest(session.file.name, session.file.stamp, self._rows.size, self.part.value, number)
+        request = PreviewRequest(
+            session.file.name, session.file.stamp, self._rows.size, self.part.value, number, self._is_rich
+        )
         if request != self._shown:
             self._shown = request
             self._read(session, hit, request)
@@ -406,9 +424,9 @@ class PreviewPane(Vertical):
     @work(thread=True, exclusive=True, group="preview")
     def _read(self, session: Session, hit: HitPreview | None, request: PreviewRequest) -> None:
         if hit is None:
-            preview = preview_of(session, request.size, PreviewPart(request.part))
+            preview = preview_of(session, request.size, PreviewPart(request.part), is_rich=request.is_rich)
         else:
-            preview = preview_at(session, hit.place.line, hit.load(), request.size)
+            preview = preview_at(session, hit.place.line, hit.load(), request.size, is_rich=request.is_rich)
         if not get_current_worker().is_cancelled:
             self.post_message(PreviewReady(request, *preview))
 
