@@ -33,6 +33,7 @@ MOST_DRAWN: Final = 20_000
 NARROWEST: Final = 8
 """Columns that a row has at least, even on a terminal with fewer."""
 TAB_WIDTH: Final = 8
+_LEXER_ERROR: Final = "Token.Error"
 _LIGHT_BACKGROUNDS: Final = frozenset(("7", "15"))
 
 _STYLES: Final = Theme(
@@ -181,10 +182,10 @@ def _highlight(code: str, language: str) -> Text | None:
 @cache
 def _syntax_theme(name: str) -> SyntaxTheme:
     """A theme without the style for errors: a few lines of a file are hardly ever without one, and are no mistake."""
-    from pygments.token import Error
     from rich.syntax import RICH_SYNTAX_THEMES, ANSISyntaxTheme
 
-    return ANSISyntaxTheme({token: style for token, style in RICH_SYNTAX_THEMES[name].items() if token is not Error})
+    styles = RICH_SYNTAX_THEMES[name].items()
+    return ANSISyntaxTheme({token: style for token, style in styles if str(token) != _LEXER_ERROR})
 
 
 @cache
