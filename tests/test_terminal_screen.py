@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -216,6 +217,19 @@ def test_markdown_and_changes_are_drawn_in_colour_by_the_rich_view() -> None:
     assert "● \x1b[0m\x1b[1mDone\x1b[0m: \x1b[36mhot\x1b[0m" in rows[2]
     assert any("\x1b[31m" in row and "- " in row for row in rows)
     assert any("\x1b[32m" in row and "+ " in row for row in rows)
+
+
+def test_half_a_construct_in_a_diff_is_not_marked_as_an_error() -> None:
+    edit = {"file_path": "/k/kettle.html", "old_string": "old", "new_string": "a && b"}
+    state = replay(SessionBuilder().response(tool("Edit", **edit)).result("toolu_1", "ok").lines, View.rich())
+    (row,) = (row for row in last_rows(state, 40, 9) if "&" in row)
+    assert "31" not in "".join(re.findall(r"\x1b\[([0-9;]*)m", row))
+
+
+def test_a_long_place_leaves_room_for_what_is_searched() -> None:
+    search = {"pattern": "kettle|cup", "path": "/home/ada/" + "deep/" * 20}
+    state = replay(SessionBuilder().response(tool("Grep", **search)).result("toolu_1", "a\nb").lines, View.rich())
+    assert "kettle|cup" in last_rows(state, 80, 9)[0]
 
 
 def test_a_very_long_line_is_folded_in_no_time() -> None:

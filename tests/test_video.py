@@ -101,6 +101,23 @@ def test_without_a_font_it_is_said_which_to_install(monkeypatch: pytest.MonkeyPa
         frame_images._load_fonts.cache_clear()
 
 
+def test_fontconfig_is_asked_once_for_each_block_of_signs_that_no_known_font_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_ffmpeg()  # its font comes with it
+    log = tmp_path / "log"
+    program = tmp_path / "fc-match"
+    program.write_text(f'#!/bin/sh\necho "$2" >> {log}\nprintf "no such font.ttf"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    frame_images._font_for_block.cache_clear()
+    try:
+        frame_images.FrameArtist(40, 2).draw(["\U00013000\U00013001 \U00012000", "a é"])
+    finally:
+        frame_images._font_for_block.cache_clear()
+    assert log.read_text().split() == ["monospace:charset=13000-130ff", "monospace:charset=12000-120ff"]
+
+
 def test_ffmpeg_makes_a_gif_with_the_times_of_the_recording(path: Path, tmp_path: Path) -> None:
     require_ffmpeg()
     (tmp_path / "bin").mkdir()

@@ -66,8 +66,9 @@ Wherever an option takes WHEN, write a time in one of these ways:
 at its end: '--from month --to month' is all of this month.
 
 Times are local, in what is shown and in what is typed; with --utc they are in
-UTC. 'show --from' and 'show --to' take a line number as well, and 'play --from'
-takes a line (120), a percentage (50%) or a time into the session (1:30)."""
+UTC. 'show --from' and 'show --to' take a line number as well; 'play --from' and
+'export --at' take a line (120), a percentage (50%) or a time into the session
+(1:30)."""
 _QUERY: Final = """\
 A query finds texts that contain all of its words, in any order:
 

@@ -23,6 +23,8 @@ from claude_session_player.util.text import ELLIPSIS, mark_controls
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rich.syntax import SyntaxTheme
+
 Row = list[Segment]
 """A row of a terminal."""
 
@@ -31,6 +33,7 @@ MOST_DRAWN: Final = 20_000
 NARROWEST: Final = 8
 """Columns that a row has at least, even on a terminal with fewer."""
 TAB_WIDTH: Final = 8
+_LEXER_ERROR: Final = "Token.Error"
 _LIGHT_BACKGROUNDS: Final = frozenset(("7", "15"))
 
 _STYLES: Final = Theme(
@@ -178,11 +181,20 @@ def code_text(code: str, language: str) -> Text:
 def _highlight(code: str, language: str) -> Text | None:
     from rich.syntax import Syntax
 
-    syntax = Syntax(code, _lexer_name(language), theme=code_theme(), background_color="default")
+    syntax = Syntax(code, _lexer_name(language), theme=_syntax_theme(code_theme()), background_color="default")
     text = syntax.highlight(code)
     text.rstrip()
     missing = code[len(text.plain) :]
     return text.append(missing) if not missing.strip() else None
+
+
+@cache
+def _syntax_theme(name: str) -> SyntaxTheme:
+    """A theme without the style for errors: a few lines of a file are hardly ever without one, and are no mistake."""
+    from rich.syntax import RICH_SYNTAX_THEMES, ANSISyntaxTheme
+
+    styles = RICH_SYNTAX_THEMES[name].items()
+    return ANSISyntaxTheme({token: style for token, style in styles if str(token) != _LEXER_ERROR})
 
 
 @cache

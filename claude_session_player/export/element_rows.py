@@ -52,7 +52,7 @@ from claude_session_player.models import (
 )
 from claude_session_player.tools.brief import CallBrief, Folded
 from claude_session_player.util.humanize import plural, short_duration, short_number
-from claude_session_player.util.text import base_name, mark_controls, one_line, printable
+from claude_session_player.util.text import base_name, mark_controls, one_line, printable, truncate
 from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
@@ -233,19 +233,19 @@ def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:
     for text, style in ((name, Style(color="cyan")), *((word, Style.null()) for word in words)):
         if text := printable(one_line(text)):
             row.append(Segment(f"  {text}", style))
-    said = [Segment(f"  {printable(text)}", style) for text, style in _outcome(element, brief) if text]
+    said = [Segment(f"  {printable(text)}", style) for text, style in _outcome(element, brief, width) if text]
     room = width - sum(segment.cell_length for segment in said)
     return [crop_row([*crop_row(row, max(room, NARROWEST)), *said], width)]
 
 
-def _outcome(element: ToolCall, brief: CallBrief) -> Sequence[tuple[str, Style]]:
-    """What came of a call, and how long it took."""
+def _outcome(element: ToolCall, brief: CallBrief, width: int) -> Sequence[tuple[str, Style]]:
+    """What came of a call, and how long it took; leaves room for what it is used on."""
     quiet = ((_took(element), _QUIET), (_silent_hooks(element), _QUIET))
     if element.is_error:
         return ((brief.count, _ERROR), *quiet)
     if brief.count[:1] in ("+", "−"):
         return (*((count, _DONE if count[0] == "+" else _ERROR) for count in brief.count.split()), *quiet)
-    about = brief.words if brief.name else ""
+    about = truncate(one_line(brief.words), width // 3) if brief.name else ""
     return ((about, _QUIET), (brief.count, _QUIET), *quiet)
 
 

@@ -5,6 +5,8 @@ Most rows of a frame are those of the frame before: each is drawn once and kept 
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -14,7 +16,7 @@ from claude_session_player.errors import NotInstalled
 from claude_session_player.export.colour_runs import DARK, ColourRun, colour_runs, run_colours
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _SIZE: Final = 16
 """Pixels of a font."""
@@ -42,6 +44,8 @@ _FALLBACKS: Final = (
 """Fonts for signs that the monospace font does not have."""
 _NO_SIGN: Final = "\U0010ffff"
 """A character that no font has: what is drawn for it is drawn for all that are missing."""
+_BLOCK: Final = 256
+"""Characters that are looked for in one font."""
 _Colour = tuple[int, int, int]
 
 
@@ -93,11 +97,16 @@ class FrameArtist:
             draw.text((left, 0), run.text, font=font, fill=ink)
         else:
             sign = run.text[0]  # what joins or changes it is left out: fonts of one colour have no joined signs
-            font = next((one for one in (font, *self._fonts.others) if _has_sign(one, sign)), font)
+            font = next((one for one in self._candidates(font, sign) if _has_sign(one, sign)), font)
             draw.text((max((left + right - font.getlength(sign)) / 2, left), 0), sign, font=font, fill=ink)
         if run.style.underline or run.style.strike:
             y = self._row - 3 if run.style.underline else self._row // 2
             draw.line((left, y, right - 1, y), fill=ink)
+
+    def _candidates(self, font: ImageFont.FreeTypeFont, sign: str) -> Iterator[ImageFont.FreeTypeFont]:
+        yield from (font, *self._fonts.others)
+        if found := _font_for_block(ord(sign) // _BLOCK):
+            yield found
 
 
 def frame_palette() -> Image.Image:
@@ -127,6 +136,16 @@ def _font(name: str) -> ImageFont.FreeTypeFont | None:
         return ImageFont.truetype(name, _SIZE, layout_engine=ImageFont.Layout.BASIC)
     except OSError:
         return None
+
+
+@cache
+def _font_for_block(block: int) -> ImageFont.FreeTypeFont | None:
+    """The font that fontconfig has for a block of characters; `None` if there is no fontconfig."""
+    if (program := shutil.which("fc-match")) is None:
+        return None
+    command = (program, "--format=%{file}", f"monospace:charset={block * _BLOCK:x}-{block * _BLOCK + _BLOCK - 1:x}")
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return _font(done.stdout) if done.stdout else None
 
 
 @lru_cache(4096)

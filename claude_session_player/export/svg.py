@@ -70,6 +70,10 @@ def _lines(rows: list[str], setup: RecordingSetup) -> Iterator[str]:
     for number, row in enumerate(runs):
         if row:
             yield "".join(_drawn(run, _BAR + 6 + number * _ROW, styles) for run in row)
+    yield (
+        f'<rect x=".5" y=".5" width="{width - 1}" height="{height - 1}" rx="9.5" fill="none" stroke="#888"'
+        ' stroke-opacity=".4"/>'
+    )
     yield "</svg>"
 
 
