@@ -24,18 +24,27 @@ ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 _SIZE: Final = (104, 30)
 _REMOVED: Final = re.compile(r"@font-face \{.*?\}|<!--.*?-->", re.DOTALL)  # web fonts and a comment of rich
-_KEYS_TO_EDIT: Final = ("g", "2", "4", "enter", *["up"] * 3, "enter")
+_WIDE: Final = (180, 40)
+_KEYS_TO_EDIT: Final = ("g", "2", "4", "enter", "space")
 _COSTS: Final = 3
 """How many of the running sessions have a cost, which is counted after they are shown."""
 _NOW: Final = datetime(2026, 1, 17, 14, tzinfo=UTC)
 
 
 def player() -> str:
-    """The demo in the player, paused, with an edit expanded."""
-    demo = replace(
-        of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl")), title="A tea timer", location=""
-    )
-    return _draw(lambda: PlayerApp(lambda: PlayerScreen(demo, clock=lambda: 0.0)), "A tea timer", keys=_KEYS_TO_EDIT)
+    """The demo in the player, paused, at an edit."""
+    return _draw(_demo, "A tea timer", keys=_KEYS_TO_EDIT, then="$")
+
+
+def chapters() -> str:
+    """The same in a wide terminal, with the chapters beside it."""
+    return _draw(_demo, "A tea timer", "LASTED", keys=("end",), then="$", size=_WIDE)
+
+
+def _demo() -> App[Any]:
+    demo = of_file(str(ROOT / "claude_session_player" / "data" / "demo.jsonl"))
+    named = replace(demo, title="A tea timer", location="/home/ada/teapot")
+    return PlayerApp(lambda: PlayerScreen(named, clock=lambda: 0.0))
 
 
 def browse() -> str:
@@ -52,7 +61,12 @@ def follow() -> str:
         return _draw(lambda: sessions.app, "$", size=(104, 18), times=_COSTS)
 
 
-PICTURES: Final[dict[str, Callable[[], str]]] = {"player.svg": player, "browse.svg": browse, "follow.svg": follow}
+PICTURES: Final[dict[str, Callable[[], str]]] = {
+    "player.svg": player,
+    "chapters.svg": chapters,
+    "browse.svg": browse,
+    "follow.svg": follow,
+}
 
 
 def _draw(
@@ -61,8 +75,12 @@ def _draw(
     keys: tuple[str, ...] = (),
     size: tuple[int, int] = _SIZE,
     times: int = 1,
+    then: str = "",
 ) -> str:
-    """Draw a full-screen program that shows all these words, after some keys, as SVG with the fonts of the viewer."""
+    """Draw a full-screen program as SVG with the fonts of the viewer.
+
+    Keys are pressed when it shows all these words, and it is drawn when it shows what it shows `then`.
+    """
 
     async def body() -> str:
         app = make()
@@ -71,6 +89,7 @@ def _draw(
             for key in keys:
                 await pilot.press(key)
                 await pilot.pause()
+            await until(pilot, lambda: then in text_of(app))
             return _REMOVED.sub("", app.export_screenshot(title="claude-session-player", simplify=True))
 
     return asyncio.run(body())

@@ -110,8 +110,8 @@ def test_every_key_of_the_list_is_in_its_help() -> None:
         (FooterState(is_live=True, is_at_end=True), "space pause|⇧→ ⇧← prompt|/ search|q quit"),
         (FooterState(is_playing=True, is_scrolled=True), "space pause|End catch up|⇧→ ⇧← prompt|/ search|q quit"),
         (FooterState(has_search=True), "space play|n N match|Esc end search|→ ← frame|/ search"),
-        (FooterState(is_on_agent=True, is_on_folded=True), "space play|s sub-agent|Enter expand|→ ← frame|/ search"),
-        (FooterState(is_on_unfolded=True), "space play|Enter collapse|→ ← frame|/ search|q quit"),
+        (FooterState(is_on_agent=True, is_on_folded=True), "space play|s sub-agent|Enter unfold|→ ← frame|/ search"),
+        (FooterState(is_on_unfolded=True), "space play|Enter fold|→ ← frame|/ search|q quit"),
         (FooterState(can_go_back=True), "space play|Esc back|→ ← frame|/ search|q quit"),
     ],
 )

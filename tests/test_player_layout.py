@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
+from claude_session_player.models import View
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.footer import FooterState, footer_keys
 from claude_session_player.tui.widgets.element_view import speaker_colour
@@ -52,16 +53,16 @@ def _words(line: str) -> set[str]:
 @pytest.mark.parametrize(("shade", "theme"), [("dark", "nord"), ("light", "solarized-light"), ("plain", "terminal")])
 def test_the_player_looks_as_it_did_in_every_size(shade: str, theme: str, size: tuple[int, int]) -> None:
     remember_theme(theme)
-    app, _ = player()
+    app, _ = player(view=View.rich())
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.app.workers.wait_for_complete()
-        screen = screen_of(app)
-        screen.header.show(FACTS)
+        screen_of(app).header.show(FACTS)
+        await until(pilot, lambda: screen_of(app).costs is not None)
         await pilot.press("g", "7", "enter", "space")
         await pilot.pause()
         if size[0] >= SIDE_WIDTH:
-            await until(pilot, lambda: text_of(app).count("test 3 of the kettle") == 2)
+            await until(pilot, lambda: "LASTED" in text_of(app))
         check_picture(app, f"player-{shade}")
 
     run(app, script, size)
@@ -116,7 +117,7 @@ def test_the_pane_shows_the_element_at_the_cursor_in_full_and_in_the_colour_of_i
 
     async def script(pilot: Pilot[Any]) -> None:
         side = screen_of(app).side
-        await pilot.press("g", "7", "enter", "space")
+        await pilot.press("o", "g", "7", "enter", "space")
         await until(pilot, lambda: "test 8 of the kettle passed" in text_of(app))
         assert side.border_title == "Tool call · line 6"
         assert side.styles.border_top[1].ansi == 2
@@ -133,7 +134,7 @@ def test_a_key_hides_the_pane_and_shows_it_again() -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         screen = screen_of(app)
-        await pilot.press("o")
+        await pilot.press("o", "o")
         await pilot.pause()
         assert not screen.side.display
         assert screen.pane.size.width == 111
@@ -156,7 +157,7 @@ def test_a_long_element_is_scrolled_in_the_pane() -> None:
     app, _ = player(recording(session))
 
     async def script(pilot: Pilot[Any]) -> None:
-        await pilot.press("end", "up")
+        await pilot.press("o", "end", "up")
         await until(pilot, lambda: "Prompt · line 1" in text_of(app))
         await pilot.press("down")
         await until(pilot, lambda: text_of(app).count("number 12") == 1)

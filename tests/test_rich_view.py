@@ -181,7 +181,7 @@ def test_a_finished_sub_agent_says_what_it_came_to_and_how_its_response_begins()
     rows = called(
         "Task",
         {"description": "Find the temperature", "prompt": "How hot?"},
-        [text("Between 70 and 80 degrees.")],
+        [text("Between 70 and 80 degrees."), text("agentId: a7ea (internal)")],
         toolUseResult=totals | {"totalDurationMs": 125_000},
     )
     assert rows[0] == "● Task  Find the temperature  12 tools, 34.5 k tokens, 2m 5s"

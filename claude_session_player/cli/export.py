@@ -228,7 +228,9 @@ def _begin(format: Format, source: SessionSource, view: View) -> Iterator[tuple[
     if not is_slow or source.path is None or not os.path.isfile(source.path) or not is_terminal(sys.stderr):
         yield state, events
         return
-    with open(source.path, "rb") as file:
+    from claude_session_player.util.fsutil import regular_opener
+
+    with open(source.path, "rb", opener=regular_opener) as file:
         lines = sum(portion.count(b"\n") for portion in iter(lambda: file.read(_PORTION), b""))
     with start_bar(f"drawing the {format.name}", max(lines, 1), counts_bytes=False) as bar:
         yield state, _watched(events, bar)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 from claude_session_player.errors import CannotWrite, NotInstalled
 from claude_session_player.export.asciicast import OUTPUT, cast_events, write_asciicast
 from claude_session_player.export.terminal_screen import TerminalScreen
+from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import last_line, printable
 
 if TYPE_CHECKING:
@@ -132,5 +133,5 @@ def _copy(path: str, file: TextIO) -> None:
     if not os.path.isfile(path):
         raise CannotWrite(f"{os.path.basename(path)} was not made")
     file.flush()
-    with open(path, "rb") as made:
+    with open(path, "rb", opener=regular_opener) as made:
         shutil.copyfileobj(made, file.buffer)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.store import default_roots, enclosing_store
 from claude_session_player.util.dirs import data_dir, distrust_reason
+from claude_session_player.util.fsutil import regular_opener
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +74,7 @@ class PositionStore:
         if self._path is None or distrust_reason(self._path):
             return {}
         try:
-            with open(self._path, "rb") as file:
+            with open(self._path, "rb", opener=regular_opener) as file:
                 data = file.read(_MAX_SIZE + 1)
             known = json.loads(data) if len(data) <= _MAX_SIZE else {}
         except (OSError, ValueError, RecursionError):

@@ -294,7 +294,7 @@ def _result(state: ScreenState, event: User, result: ToolResult, *, alone: bool)
     else:
         call.result, call.cut = result_text(result, state.view.result_lines)
     if state.view.briefs:
-        add_brief(state, call, whole_reply(event, result, alone=alone))
+        add_brief(state, call, whole_reply(call.tool_name, event, result, alone=alone))
     call.is_error = result.is_error is True
     call.activity = None
     call.result_line = event.line
@@ -312,7 +312,7 @@ def _early_result(state: ScreenState, event: User, result: ToolResult, *, alone:
             state.account.mark_merged(earlier.audit_position)
             state.remove(earlier.serial)
         summary = _summary(state, event, result, alone=alone)
-        reply = whole_reply(event, result, alone=alone) if state.view.briefs else None
+        reply = whole_reply(result.name or "", event, result, alone=alone) if state.view.briefs else None
         position = _audit_position(state, event)
         state.orphans[result.tool_use_id] = OrphanResult(state.next_serial, position, *summary, reply)
     return _show(state, event, SystemOutput(text, cut, is_error=result.is_error is True))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import tools
 from claude_session_player.format.blocks import NOTHING, Content, ToolResult, ToolUse, raw_as_text
-from claude_session_player.format.content import join_texts, message_content, result_parts
+from claude_session_player.format.content import join_texts, message_content
 from claude_session_player.format.events import FAILED_REQUESTS, Assistant, Progress, System, User
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.notices import ATTACHMENTS, PASSING_HOOKS, NoticeRule, Notices, failure_reason
 from claude_session_player.linking.task_list import TASK_TOOLS, TaskList
 from claude_session_player.models import AssistantText, Note, ScreenState, ToolActivity, ToolCall
-from claude_session_player.tools.parts import ToolReply
 from claude_session_player.util.text import strip_escapes, trim_breaks
+
+if TYPE_CHECKING:
+    from claude_session_player.tools.parts import ToolReply
 
 _VISIBLE_LEVELS: Final = frozenset(("warning", "error"))
 """The levels of system records that are shown."""
@@ -21,10 +23,9 @@ _VISIBLE_LEVELS: Final = frozenset(("warning", "error"))
 # --- results at a glance ------------------------------------------------------------------------
 
 
-def whole_reply(event: User, result: ToolResult, *, alone: bool) -> ToolReply:
-    """The whole result, for what its tool shows of it."""
-    structured = event.tool_use_result if alone else NOTHING
-    return ToolReply(result_parts(result)[0], result.is_error is True, structured)
+def whole_reply(name: str, event: User, result: ToolResult, *, alone: bool) -> ToolReply:
+    """The whole result of a tool, for what it shows of it."""
+    return tools.read_reply(name, result, event.tool_use_result if alone else NOTHING)[0]
 
 
 def add_brief(state: ScreenState, call: ToolCall, reply: ToolReply) -> None:

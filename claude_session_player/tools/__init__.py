@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 
 from claude_session_player.format import lenient_json
+from claude_session_player.format.content import agent_response, result_parts
 from claude_session_player.tools import brief, parts
 from claude_session_player.tools.brief import CallBrief, CallCount, fold_call
 from claude_session_player.tools.parts import PartsBuilder, ToolReply
 from claude_session_player.util.text import base_name, strip_escapes, to_title
 
 if TYPE_CHECKING:
-    from claude_session_player.format.content import CallParts
+    from msgspec import Raw
+
+    from claude_session_player.format.blocks import ToolResult
+    from claude_session_player.format.content import CallParts, Picture
 
 
 class FileTouch(Enum):
@@ -179,6 +183,14 @@ def call_parts(name: str, tool_input: Any, reply: ToolReply | None) -> CallParts
     """
     fields = tool_input if isinstance(tool_input, dict) else {"input": tool_input}
     return TOOLS.get(name, _OTHER).to_parts(fields, reply)
+
+
+def read_reply(name: str, result: ToolResult, structured: Raw) -> tuple[ToolReply, tuple[Picture, ...]]:
+    """What a tool returned, and the pictures in it; of a sub-agent the response alone, without its id and its totals."""
+    text, pictures = result_parts(result)
+    if name in AGENTS:
+        text = agent_response(structured) or text
+    return ToolReply(text, result.is_error is True, structured), pictures
 
 
 def call_brief(name: str, tool_input: Any, reply: ToolReply | None) -> CallBrief:

@@ -14,17 +14,17 @@ from msgspec import Raw, Struct
 
 from claude_session_player import tools
 from claude_session_player.format.blocks import NOTHING, ToolResult, ToolUse
-from claude_session_player.format.content import CallParts, Picture, agent_response, result_parts
+from claude_session_player.format.content import CallParts, Picture, result_parts
 from claude_session_player.line_audit import MERGED, SHOWN, LineOutcome
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.linking.task_list import TASK_TOOLS, TaskList
-from claude_session_player.tools.parts import ToolReply
 from claude_session_player.util.text import strip_escapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from claude_session_player.format.events import Event, User
+    from claude_session_player.tools.parts import ToolReply
     from claude_session_player.transcript.subagents import Subagent, SubagentFinder
 
 
@@ -125,10 +125,8 @@ class TranscriptCall(Entry):
         result = self.result
         if result is None:
             return None
-        text, self.pictures = result_parts(result.block)
-        if self.name in tools.AGENTS:
-            text = agent_response(result.structured) or text
-        return ToolReply(text, result.block.is_error is True, result.structured)
+        reply, self.pictures = tools.read_reply(self.name, result.block, result.structured)
+        return reply
 
     def to_parts(self, reply: ToolReply | None) -> CallParts:
         """The call as format-neutral parts."""

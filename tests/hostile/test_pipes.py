@@ -242,7 +242,7 @@ HANG = """
 import sys, time
 from claude_session_player.tui.widgets import preview
 mark = sys.argv.pop(1)
-def hang(*_):
+def hang(*_, **__):
     open(mark, "w").close()
     time.sleep(600)
 preview.preview_of = hang
