@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from claude_session_player.models import AssistantText, Note, SystemOutput, ThinkingIndicator, ToolCall, UserMessage
 from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.highlights import LONGEST, has_highlight, is_highlight
-from claude_session_player.player.playback import Player
+from claude_session_player.player.player import Player
 from claude_session_player.player.timeline import Pace
 from tests.players import keys, played, player, screen_of
 from tests.screens import run, text_of

@@ -11,7 +11,7 @@ from claude_session_player.models import View
 from claude_session_player.player.frame_index import FrameIndex
 from claude_session_player.player.frame_names import describe_frame
 from claude_session_player.player.lanes import LaneSpan, lane_spans, lanes
-from claude_session_player.player.playback import Player
+from claude_session_player.player.player import Player
 from claude_session_player.player.recording import MemorySource
 from tests.builder import SessionBuilder, call, text, thought
 

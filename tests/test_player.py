@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player.errors import BadFilter
 from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.playback import Player
+from claude_session_player.player.player import Player
 from claude_session_player.player.timeline import (
     SPEEDS,
     ElapsedPosition,

@@ -15,7 +15,7 @@ from textual.widgets import Input
 from claude_session_player.errors import CannotRead
 from claude_session_player.models import UserMessage
 from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.playback import Player
+from claude_session_player.player.player import Player
 from claude_session_player.player.recording import MemorySource, Recording
 from claude_session_player.player.timeline import FractionPosition
 from claude_session_player.tui.jobs import FramesChanged

@@ -48,7 +48,7 @@ class Walk:
         while not holds(self.text):
             assert time.monotonic() < limit, f"waited in vain:\n{self.text}"
             try:
-                data = self.child.read_nonblocking(1 << 16, timeout=0.1)
+                data: bytes = self.child.read_nonblocking(1 << 16, timeout=0.1)  # type: ignore[assignment]
             except pexpect.TIMEOUT:
                 continue
             self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from claude_session_player.errors import BadPrices
-from claude_session_player.live import RunningSessions, SessionCosts, WaitingSessions, cost_words
+from claude_session_player.live import RunningCosts, RunningSessions, WaitingSessions, cost_words
 from claude_session_player.live.status import Phase, SessionStatus
 from claude_session_player.stats import Prices, summarize
 from claude_session_player.store import SessionFile, StoreIndex
@@ -47,7 +47,7 @@ def test_the_cost_is_that_of_the_summary_with_subagents(sessions: Sessions, tmp_
     sessions.fill()
     agent = sessions.store.home() / ONE / "subagents" / f"agent-{AGENT}.jsonl"
     opened = opener(sessions, tmp_path / "cache")
-    running, costs = RunningSessions(opened.roots), SessionCosts(opened.session)
+    running, costs = RunningSessions(opened.roots), RunningCosts(opened.session)
     (file,) = grown(running, sessions.path, agent)
     assert file.path == str(sessions.path)
     first = costs.count(file)
@@ -73,7 +73,7 @@ def test_with_an_index_only_what_was_appended_is_read(
         return made
 
     monkeypatch.setattr(StoreIndex, "_job", spy)
-    costs = SessionCosts(opener(sessions, tmp_path / "cache").session)
+    costs = RunningCosts(opener(sessions, tmp_path / "cache").session)
     running = RunningSessions((str(sessions.store.root),))
     (file,) = grown(running, sessions.path)
     costs.count(file)
@@ -85,7 +85,7 @@ def test_with_an_index_only_what_was_appended_is_read(
 
 def test_a_session_is_counted_again_only_when_it_has_grown_and_not_at_once(sessions: Sessions) -> None:
     clock = Clock()
-    costs, running = SessionCosts(opener(sessions).session, clock), RunningSessions((str(sessions.store.root),))
+    costs, running = RunningCosts(opener(sessions).session, clock), RunningSessions((str(sessions.store.root),))
     due = costs.due(grown(running, sessions.path))
     assert [file.path for file in due] == [str(sessions.path)]
     write(sessions.path, sessions.main.result("t"))
@@ -103,7 +103,7 @@ def test_a_session_that_is_gone_has_no_cost(sessions: Sessions) -> None:
     running = RunningSessions((str(sessions.store.root),))
     (file,) = grown(running, sessions.path)
     sessions.path.unlink()
-    assert SessionCosts(opener(sessions).session).count(file) is None
+    assert RunningCosts(opener(sessions).session).count(file) is None
 
 
 def test_invalid_prices_are_reported_once(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,7 +111,7 @@ def test_invalid_prices_are_reported_once(sessions: Sessions, monkeypatch: pytes
         raise BadPrices("prices.json is not valid JSON")
 
     monkeypatch.setattr(Prices, "load", load)
-    costs, running = SessionCosts(opener(sessions).session), RunningSessions((str(sessions.store.root),))
+    costs, running = RunningCosts(opener(sessions).session), RunningSessions((str(sessions.store.root),))
     (file,) = grown(running, sessions.path)
     with pytest.raises(BadPrices):
         costs.count(file)
@@ -123,7 +123,7 @@ def test_a_session_without_priced_models_shows_no_cost(sessions: Sessions) -> No
     unpriced = session(TWO, 1).prompt("Brew").block(text("Tea."), request="r", model="tea-1")
     path = write(sessions.file(TWO), unpriced)
     (file,) = grown(RunningSessions((str(sessions.store.root),)), path)
-    assert cost_words(SessionCosts(opener(sessions).session).count(file)) == ""
+    assert cost_words(RunningCosts(opener(sessions).session).count(file)) == ""
 
 
 # --- which sessions wait ------------------------------------------------------------------------------

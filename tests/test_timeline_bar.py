@@ -11,7 +11,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.playback import Player
+from claude_session_player.player.player import Player
 from claude_session_player.player.timeline import Pace, find_cuts
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets import timeline

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.playback import Player
+from claude_session_player.player.player import Player
 from claude_session_player.tui.widgets.status import status_text
 from claude_session_player.util.times import to_epoch
 

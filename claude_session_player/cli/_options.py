@@ -16,7 +16,6 @@ from click.core import ParameterSource
 from claude_session_player.cli._output import ARRAY, LINES, reading_bar, say, warn_unreadable
 from claude_session_player.errors import BadFilter, NoSuchSession
 from claude_session_player.util.dirs import SHORT_PROGRAM
-from claude_session_player.util.settings import THEMES, using_theme
 
 if TYPE_CHECKING:
     from claude_session_player.export import Format
@@ -305,6 +304,7 @@ def is_in_span(filter: Filter, time: str | None) -> bool:
 
 # --- what is shown ------------------------------------------------------------------------------------
 
+
 THINKING_HELP: Final = "Show thinking. Default: hidden."
 FULL_HELP: Final = "Do not truncate labels, results or sub-agent output."
 HISTORY_HELP: Final = "Include messages from before compactions."
@@ -333,21 +333,6 @@ def whole_view_options(function: Function) -> Function:
     help = "Include messages from before compactions, or start after the last one. Default: --history."
     history = click.option("--history/--since-compaction", default=True, help=help)
     return _view_decorator(history)(function)
-
-
-RICH, SCREEN = "rich", "screen"
-VIEW_HELP: Final = "Show what happened, or what the terminal showed; v switches."
-
-
-def view_name_option(function: _F) -> _F:
-    """`--view` of the full-screen player, as the parameter `view_name`."""
-    names = click.Choice([RICH, SCREEN])
-    return click.option("--view", "view_name", type=names, default=RICH, show_default=True, help=VIEW_HELP)(function)
-
-
-def named_view(name: str, view: View) -> View:
-    """The view that the player begins with."""
-    return view.as_rich() if name == RICH else view.with_queue()
 
 
 def format_option(default: str | None, formats: Iterable[Format], default_words: str = "") -> Callable[[_F], _F]:
@@ -395,23 +380,6 @@ def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         from claude_session_player.util.times import using_zone
 
         ctx.with_resource(using_zone(UTC))
-
-
-def theme_option(function: _F) -> _F:
-    """`--theme`: it takes effect until the command ends, and is remembered."""
-    return click.option(
-        "--theme",
-        type=click.Choice(THEMES),
-        expose_value=False,
-        callback=_use_theme,
-        metavar="NAME",
-        help=f"Colours of the full screen: {', '.join(THEMES)}. Default: the last one used.",
-    )(function)
-
-
-def _use_theme(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        ctx.with_resource(using_theme(value))
 
 
 def prices_option(function: _F) -> _F:

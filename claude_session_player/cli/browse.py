@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from claude_session_player.cli._options import StoreOptions, examples, store_options, theme_option, utc_option
+from claude_session_player.cli._options import StoreOptions, examples, store_options, utc_option
+from claude_session_player.cli._player_options import theme_option
 from claude_session_player.errors import NoStore
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.terminal import is_terminal

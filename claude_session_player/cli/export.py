@@ -13,8 +13,6 @@ import click
 
 from claude_session_player import export
 from claude_session_player.cli._options import (
-    RICH,
-    SCREEN,
     TIMING_FIELDS,
     archive_options,
     collect_options,
@@ -26,6 +24,7 @@ from claude_session_player.cli._options import (
     whole_view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, start_bar, stdout, warn_line_issues
+from claude_session_player.cli._player_options import RICH, SCREEN
 from claude_session_player.cli._refs import buffer_session, find_source, load_screen, open_events, ref_argument
 from claude_session_player.errors import AlreadyThere, SessionError
 from claude_session_player.player import POSITION_HELP, parse_position

@@ -18,22 +18,20 @@ from claude_session_player.cli._options import (
     THINKING_HELP,
     collect_options,
     examples,
-    named_view,
     store_options,
-    theme_option,
     utc_option,
-    view_name_option,
 )
 from claude_session_player.cli._output import note, say, stdout, warn_line_issues
+from claude_session_player.cli._player_options import named_view, theme_option, view_name_option
 from claude_session_player.cli._refs import check_file, complete_ref, find_source
 from claude_session_player.cli.play import PLAIN_HELP
 from claude_session_player.errors import BadPrices, CannotRead, NoSuchSession
 from claude_session_player.export.terminal import FollowWriter
 from claude_session_player.live import (
     Phase,
+    RunningCosts,
     RunningSession,
     RunningSessions,
-    SessionCosts,
     SessionLookup,
     WaitingSessions,
     cost_words,
@@ -272,7 +270,7 @@ def follow_session(file: SessionFile, view: View, lines: int) -> NoReturn:
 
 def follow_all(running: RunningSessions, look_up: SessionLookup, options: FollowOptions) -> NoReturn:
     """Print a line for each running session, and another one whenever its state changes. Never returns."""
-    states, file, attention = StateLog(SessionCosts(look_up)), stdout(), _Attention(options.has_bell)
+    states, file, attention = StateLog(RunningCosts(look_up)), stdout(), _Attention(options.has_bell)
 
     def handle(changes: FileChanges | None) -> None:
         now = wall_clock()
@@ -339,7 +337,7 @@ class SessionState(NamedTuple):
 class StateLog:
     """Remembers the state of each session, and reports changes; when one waits, with its context and cost."""
 
-    def __init__(self, costs: SessionCosts) -> None:
+    def __init__(self, costs: RunningCosts) -> None:
         self._states: dict[str, SessionState] = {}
         self._costs = costs
 

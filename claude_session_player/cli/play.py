@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from claude_session_player.cli._options import (
-    RICH,
     StoreOptions,
     archive_options,
     examples,
-    named_view,
-    theme_option,
     timing_options,
     utc_option,
-    view_name_option,
     view_options,
 )
 from claude_session_player.cli._output import note_empty, piece_printer, say, stdout, warn_line_issues
+from claude_session_player.cli._player_options import RICH, named_view, theme_option, view_name_option
 from claude_session_player.cli._refs import (
     SessionSource,
     buffer_session,

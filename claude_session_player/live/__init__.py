@@ -9,7 +9,7 @@ from claude_session_player.util.lazy import lazy_attributes
 if TYPE_CHECKING:
     from claude_session_player.live.attention import WaitingSessions as WaitingSessions
     from claude_session_player.live.costs import (
-        SessionCosts as SessionCosts,
+        RunningCosts as RunningCosts,
         cost_words as cost_words,
         fill_words as fill_words,
     )
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from claude_session_player.live.status import Phase as Phase, SessionStatus as SessionStatus
 
 _HOMES = {
-    "SessionCosts": "costs",
+    "RunningCosts": "costs",
     "SessionLookup": "running",
     "Phase": "status",
     "RunningSession": "running",

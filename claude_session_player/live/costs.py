@@ -23,7 +23,7 @@ _PAUSE_FACTOR: Final = 20
 """Nor for more than a twentieth of the time: without an index, whole files are read."""
 
 
-class SessionCosts:
+class RunningCosts:
     """Says which sessions are to be counted, and counts them, which may be done in another thread.
 
     The index continues where it has ended before, so that only what was appended is read.

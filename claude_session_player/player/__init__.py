@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from claude_session_player.player.frame_links import AgentSpan as AgentSpan
     from claude_session_player.player.frame_names import FrameName as FrameName, describe_frame as describe_frame
     from claude_session_player.player.lanes import LaneSpan as LaneSpan, lane_spans as lane_spans
-    from claude_session_player.player.playback import LiveState as LiveState, Playback as Playback, Player as Player
+    from claude_session_player.player.playback import LiveState as LiveState, Playback as Playback
+    from claude_session_player.player.player import Player as Player
     from claude_session_player.player.positions import (
         LeftPosition as LeftPosition,
         PositionStore as PositionStore,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
         POSITION_HELP as POSITION_HELP,
         POSITION_HINT as POSITION_HINT,
         SPEEDS as SPEEDS,
-        Cut as Cut,
+        CutPause as CutPause,
         Destination as Destination,
         Pace as Pace,
         column_of as column_of,
@@ -67,7 +68,7 @@ _HOMES = {
     "AgentSpan": "frame_links",
     "SubagentRecordings": "recording",
     "POSITION_HINT": "timeline",
-    "Cut": "timeline",
+    "CutPause": "timeline",
     "Destination": "timeline",
     "Chapter": "chapters",
     "CostCounter": "costs",
@@ -89,7 +90,7 @@ _HOMES = {
     "LiveState": "playback",
     "Pace": "timeline",
     "Playback": "playback",
-    "Player": "playback",
+    "Player": "player",
     "PositionStore": "positions",
     "ProgressLog": "progress",
     "Recording": "recording",

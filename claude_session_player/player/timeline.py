@@ -63,7 +63,7 @@ def cap_delays(delays: Iterable[float], idle: float | None) -> Iterator[float]:
     return iter(delays) if idle is None else (min(delay, idle) for delay in delays)
 
 
-class Cut(NamedTuple):
+class CutPause(NamedTuple):
     """A pause that is played much shorter than it was."""
 
     frame: int
@@ -72,15 +72,15 @@ class Cut(NamedTuple):
     """How much of it is left out."""
 
 
-def find_cuts(real: Iterable[float], played: Iterable[float], first: int = 0) -> Iterator[Cut]:
+def find_cuts(real: Iterable[float], played: Iterable[float], first: int = 0) -> Iterator[CutPause]:
     """The pauses that lose at least a minute, from the delays of frames and those that are played.
 
     >>> list(find_cuts([0.0, 3600.0, 61.0, 70.0], [0.0, 2.0, 2.0, 2.0], first=10))
-    [Cut(frame=11, seconds=3598.0), Cut(frame=13, seconds=68.0)]
+    [CutPause(frame=11, seconds=3598.0), CutPause(frame=13, seconds=68.0)]
     """
     for frame, (delay, shown) in enumerate(zip(real, played, strict=True), first):
         if delay - shown >= _LEAST_CUT:
-            yield Cut(frame, delay - shown)
+            yield CutPause(frame, delay - shown)
 
 
 def frame_in_column(starts: Sequence[float], column: int, columns: int) -> int:

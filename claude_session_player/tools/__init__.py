@@ -186,7 +186,7 @@ def call_parts(name: str, tool_input: Any, reply: ToolReply | None) -> CallParts
 
 
 def read_reply(name: str, result: ToolResult, structured: Raw) -> tuple[ToolReply, tuple[Picture, ...]]:
-    """What a tool returned, and the pictures in it; of a sub-agent the response alone, without its id and its totals."""
+    """What a tool returned, and the pictures in it; of a sub-agent the response alone, without its id and totals."""
     text, pictures = result_parts(result)
     if name in AGENTS:
         text = agent_response(structured) or text

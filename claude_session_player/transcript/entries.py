@@ -167,7 +167,8 @@ class PendingEntries:
         """Entries of results that wait for their calls."""
         self._pending_calls: dict[int, _PendingCall] = {}
         """The calls that were not passed on yet, by position."""
-        self._tasks = TaskList()
+        self._tasks: TaskList | None = None
+        """The task list, once there is one."""
         self._left = 0
         """The number of entries that were passed on."""
 
@@ -224,6 +225,7 @@ class PendingEntries:
         if call is not None and call.result is None and position - call.position <= _MAX_DISTANCE:
             call.result = result
             if call.name in TASK_TOOLS:
+                self._tasks = self._tasks or TaskList()
                 self._tasks.note(call.name, call.input, structured, result_parts(block)[0])
             return MERGED
         alone = TranscriptCall(
@@ -243,7 +245,7 @@ class PendingEntries:
         id = block.id or None
         call = TranscriptCall(_CALL, event.line, event.timestamp, event.uuid, name=name, id=id, input=block.input)
         call.position = self._left + len(self.waiting)
-        if name in TASK_TOOLS and isinstance(block.input, dict):
+        if name in TASK_TOOLS and self._tasks is not None and isinstance(block.input, dict):
             call.subject = self._tasks.subject(block.input.get("taskId"))
         pending = self._pending_calls[call.position] = _PendingCall(call, call.line, name)
         result = self._pairing.add_call(pending, id, name, event.uuid)

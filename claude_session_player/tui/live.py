@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from claude_session_player.errors import BadPrices, SessionError
-from claude_session_player.live import RunningSession, RunningSessions, SessionCosts, WaitingSessions
+from claude_session_player.live import RunningCosts, RunningSession, RunningSessions, WaitingSessions
 from claude_session_player.store import POLLING_NOTICE, resume_command, watch_changes, watched_files
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
@@ -170,7 +170,7 @@ class RunningApp(TerminalApp[None]):
         self._opener = opener
         self._sessions = RunningSessions(opener.roots, in_use=in_use, look_up=opener.session)
         self._clock = clock
-        self._costs = SessionCosts(opener.session)
+        self._costs = RunningCosts(opener.session)
         self._has_bell = has_bell
         self._waiting = WaitingSessions()
         self._terminal_title = TerminalTitle(self._write_control)

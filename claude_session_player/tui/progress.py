@@ -29,7 +29,7 @@ _HIGHLIGHTS_VIEW = "highlights"
 
 
 @dataclass
-class CostsReady(Message, bubble=False):
+class CostCurveReady(Message, bubble=False):
     """The cost until each line of the log of an index."""
 
     log: ProgressLog
@@ -105,12 +105,12 @@ class ProgressScreen(PlaybackScreen):
             with suppress(SessionError, OSError):  # then the cost is unknown
                 costs = counter.count(index, look_up=look_up or is_first)
                 if not worker.is_cancelled:
-                    self.post_message(CostsReady(index.progress, costs))
+                    self.post_message(CostCurveReady(index.progress, costs))
 
         self.run_worker(count, thread=True, exclusive=True, group="costs", exit_on_error=False)
 
-    @on(CostsReady)
-    def _take_costs(self, event: CostsReady) -> None:
+    @on(CostCurveReady)
+    def _take_costs(self, event: CostCurveReady) -> None:
         if event.log is self.playback.frame_index.progress:
             self.costs = event.costs
             self.show_chapters()

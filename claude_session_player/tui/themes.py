@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
 
-class Palette(NamedTuple):
+class ThemePalette(NamedTuple):
     """What the sixteen colours of a terminal become in a theme, and its background and foreground."""
 
     background: str
@@ -37,25 +37,25 @@ class Palette(NamedTuple):
 
 
 PALETTES: Final = {
-    "nord": Palette(
+    "nord": ThemePalette(
         "2e3440",
         "d8dee9",
         "3b4252 d57780 a3be8c ebcb8b 81a1c1 b48ead 88c0d0 e5e9f0",
         "7b88a1 d57780 a3be8c ebcb8b 81a1c1 b48ead 8fbcbb eceff4",
     ),
-    "gruvbox": Palette(
+    "gruvbox": ThemePalette(
         "282828",
         "fbf1c7",
         "3c3836 fb4934 b8bb26 fabd2f 83a598 d3869b 8ec07c d5c4a1",
         "928374 fb4934 b8bb26 fabd2f 83a598 d3869b 8ec07c fbf1c7",
     ),
-    "catppuccin-mocha": Palette(
+    "catppuccin-mocha": ThemePalette(
         "181825",
         "cdd6f4",
         "45475a f38ba8 a6e3a1 f9e2af 89b4fa cba6f7 89dceb bac2de",
         "7f849c f38ba8 a6e3a1 f9e2af 89b4fa f5c2e7 94e2d5 cdd6f4",
     ),
-    "solarized-light": Palette(
+    "solarized-light": ThemePalette(
         "fdf6e3",
         "586e75",
         "073642 dc322f 6a7a00 9a7300 1f78b8 c02a74 1c837b eee8d5",

@@ -12,7 +12,7 @@ from claude_session_player.util.humanize import minutes_duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from claude_session_player.player import Cut, Frame, LaneSpan
+    from claude_session_player.player import CutPause, Frame, LaneSpan
 
 MARKS: Final = (FrameMark.COMPACTION, FrameMark.PROMPT, FrameMark.ERROR, FrameMark.AGENT)
 """The marks of the timeline; if several fall into one column, the first of these is shown."""
@@ -63,7 +63,7 @@ def columns_of(
     frames: Sequence[Frame],
     moments: Sequence[float],
     width: int,
-    cuts: Sequence[Cut] = (),
+    cuts: Sequence[CutPause] = (),
     spans: Sequence[LaneSpan] = (),
     max_lanes: int = MAX_LANES,
 ) -> TimelineColumns:
@@ -99,7 +99,7 @@ def _weight(frame: Frame) -> int:
 
 
 def _place_cuts(
-    cuts: Sequence[Cut], moments: Sequence[float], marks: Sequence[FrameMark]
+    cuts: Sequence[CutPause], moments: Sequence[float], marks: Sequence[FrameMark]
 ) -> tuple[dict[int, CutSum], dict[int, str]]:
     """The cuts by column, and their signs: the longest are labelled with their length where there is room."""
     width = len(marks)
@@ -124,7 +124,7 @@ def _place_cuts(
     return found, signs
 
 
-def _cut_column(cut: Cut, moments: Sequence[float], width: int) -> int:
+def _cut_column(cut: CutPause, moments: Sequence[float], width: int) -> int:
     """The column in the middle of what is left of a pause."""
     before = moments[max(cut.frame - 1, 0)]
     return column_of((before + moments[cut.frame]) / 2, moments[-1], width)
