@@ -7,14 +7,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.errors import BadPrices, SessionError
-from claude_session_player.stats import Expense, Prices, session_expense
 from claude_session_player.util.humanize import dollars, short_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from claude_session_player.live.running import SessionLookup
-    from claude_session_player.stats import ContextFill
+    from claude_session_player.stats import ContextFill, Expense, Prices
     from claude_session_player.store import SessionFile
 
 _PAUSE_SECONDS: Final = 1.0
@@ -55,6 +54,8 @@ class RunningCosts:
         """
         if self._has_bad_prices:
             return None
+        from claude_session_player.stats import Prices, session_expense  # the player starts without them
+
         start = self._clock()
         try:
             if self._prices is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import BinaryIO, Final, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 
 from claude_session_player.errors import SessionError
 from claude_session_player.format.blocks import Text
@@ -14,7 +14,7 @@ from claude_session_player.linking.prompts import PromptQueue, human_prompt
 from claude_session_player.linking.titles import note_prompt, note_title, session_title
 from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
 from claude_session_player.parser import decode_lines, is_whole_record, is_worth_decoding
-from claude_session_player.stats import ContextFill, ContextMeter, Expense
+from claude_session_player.stats import ContextMeter
 from claude_session_player.store import (
     META_SUFFIX,
     PROJECTS_DIR,
@@ -29,6 +29,9 @@ from claude_session_player.store import (
 )
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import base_name, display_path, strip_escapes, to_title
+
+if TYPE_CHECKING:
+    from claude_session_player.stats import ContextFill, Expense
 
 HEAD_SIZE: Final = 1 << 16
 """Bytes that are read at the beginning of a long file."""

@@ -19,9 +19,7 @@ from textual.worker import get_current_worker
 
 from claude_session_player.errors import CannotRead, CannotWrite, MissingExtra, NotASession, SessionError
 from claude_session_player.export import write_session
-from claude_session_player.export.summary import summary_markdown
 from claude_session_player.models import ToolCall, View
-from claude_session_player.playback import replay, start_replay
 from claude_session_player.player import FileChange
 from claude_session_player.store import (
     DEFAULT_CACHE,
@@ -35,8 +33,6 @@ from claude_session_player.store import (
     watch_changes,
 )
 from claude_session_player.tools import AGENTS
-from claude_session_player.tui.hit_list import HitKey, HitList, HitText, SearchRequest, short_reason
-from claude_session_player.tui.listing import is_project_path, project_name
 from claude_session_player.util.fsutil import atomic_file
 from claude_session_player.util.text import display_path
 
@@ -46,6 +42,7 @@ if TYPE_CHECKING:
     from claude_session_player.store import Progress, Session
     from claude_session_player.tui.costs import SessionCost
     from claude_session_player.tui.folding import SessionRow
+    from claude_session_player.tui.hit_list import HitKey, HitList, HitText, SearchRequest
     from claude_session_player.tui.popups import ExportTarget, TextPopup
 
 Post = Callable[[Message], object]
@@ -233,6 +230,7 @@ def find_session(opener: StoreOpener, path: str, post: Post) -> None:
 
 def summary_text(opener: StoreOpener, file: SessionFile) -> str:
     """What `summary` prints of a session. Raises `SessionError` or `OSError`."""
+    from claude_session_player.export.summary import summary_markdown
     from claude_session_player.stats import Prices, summarize
 
     with closing(opener.open()) as store:
@@ -260,6 +258,7 @@ _WORD_OF_PHASE: Final = {"RUNNING": "running", "WAITING": "waiting", "THINKING":
 def write_export(session: Session, target: ExportTarget) -> None:
     """Write a whole session to a file. Raises `SessionError`, and then leaves no file behind."""
     from claude_session_player.export.asciicast import RecordingSetup
+    from claude_session_player.playback import replay, start_replay
 
     view = View.rich() if target.format.is_drawn else View(history=True)
     view = view.of_subagent() if session.is_subagent else view
@@ -323,6 +322,8 @@ def _skip_in_collections() -> None:
 def run_search(search: StoreSearch, request: SearchRequest, rows: int, post: Post) -> None:
     """Search, and load the texts of the first rows."""
     from claude_session_player.search import SearchOptions
+    from claude_session_player.tui.hit_list import HitList, short_reason
+    from claude_session_player.tui.listing import is_project_path, project_name
 
     project = request.project
     filter = Filter(project=display_path(project)) if project and is_project_path(project) else Filter()

@@ -31,7 +31,6 @@ from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
 from claude_session_player.tui.footer import FooterState, footer_keys
-from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
 from claude_session_player.tui.keys import MOTION_KEYS, PLAYER_KEYS, bindings
 from claude_session_player.tui.motions import MotionScreen
@@ -442,6 +441,8 @@ class PlayerScreen(MotionScreen):
 
     def action_help(self) -> None:
         """Show all keys."""
+        from claude_session_player.tui.help_screen import HelpScreen
+
         self.app.push_screen(HelpScreen("Player keys", (*PLAYER_KEYS, *MOTION_KEYS), LEGEND))
 
     def action_back(self) -> None:
