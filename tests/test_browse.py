@@ -188,7 +188,7 @@ def test_the_first_paint_opens_no_session_file(builder: StoreBuilder, monkeypatc
 def test_a_screen_is_read_only_where_the_cursor_rests(builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[str] = []
 
-    def look(session: Session, size: Size, part: PreviewPart) -> Preview:
+    def look(session: Session, size: Size, part: PreviewPart, *, is_rich: bool) -> Preview:
         looks.append(session.id)
         return Preview([])
 

@@ -35,7 +35,8 @@ USUAL = Size(40, 12)
 
 
 def seen(path: Path, size: Size = USUAL) -> str:
-    return plain(last_rows(last_screen(str(path)), size))
+    """The end of the specification's screen."""
+    return plain(last_rows(last_screen(str(path), is_rich=False), size))
 
 
 def plain(rows: list[Strip]) -> str:
@@ -160,8 +161,16 @@ def test_the_first_prompt_is_shown_although_the_session_was_compacted(tmp_path: 
     builder = StoreBuilder(tmp_path / "store")
     session = SessionBuilder(session_id=ONE).prompt("Hi").compaction().prompt("Go on")
     known = builder.open().at(session.write(builder.home() / f"{ONE}.jsonl"))
-    assert in_view(preview_of(known, USUAL), USUAL).startswith("❯ Hi")
-    assert in_view(preview_of(known, USUAL, PreviewPart.END), USUAL) == "❯ Go on"
+    assert in_view(preview_of(known, USUAL, is_rich=False), USUAL).startswith("❯ Hi")
+    assert in_view(preview_of(known, USUAL, PreviewPart.END, is_rich=False), USUAL) == "❯ Go on"
+
+
+def test_the_preview_shows_what_happened_unless_the_screen_is_wanted(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "store")
+    session = SessionBuilder(session_id=ONE).prompt("Hi").response(call("Bash", "t1", command="ls")).result("t1", "a")
+    known = builder.open().at(session.write(builder.home() / f"{ONE}.jsonl"))
+    assert in_view(preview_of(known, USUAL), USUAL) == "❯ Hi\n\n● Bash\n    $ ls\n  └ a"
+    assert in_view(preview_of(known, USUAL, is_rich=False), USUAL) == "❯ Hi\n\n● Bash(ls)\n  └ a"
 
 
 def test_a_first_line_that_is_larger_than_what_is_read_at_first_is_shown(tmp_path: Path) -> None:
@@ -186,7 +195,7 @@ def at_hit(
     builder = StoreBuilder(tmp_path / "store")
     builder.session(ONE)
     path = session.write(builder.agent(AGENT, ONE) if agent else builder.home() / f"{ONE}.jsonl")
-    return in_view(preview_at(builder.open().at(path), line, hit, size), size)
+    return in_view(preview_at(builder.open().at(path), line, hit, size, is_rich=False), size)
 
 
 def hay(count: int = 40) -> SessionBuilder:

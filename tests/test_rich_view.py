@@ -378,3 +378,12 @@ def test_the_rich_view_keeps_little_of_a_large_result() -> None:
     element = state.elements[0]
     assert isinstance(element, ToolCall)
     assert len(json.dumps(repr(element))) < 5_000
+
+
+def test_the_result_of_a_tool_on_the_server_belongs_to_its_call() -> None:
+    session = SessionBuilder().response({"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": 1}})
+    found = [{"type": "web_search_result", "title": "Tea", "url": "https://example.org/tea"}]
+    session.response({"type": "web_search_tool_result", "tool_use_id": "s", "content": found})
+    session.response({"type": "advisor_tool_result", "tool_use_id": "unknown", "content": {}})
+    assert shown(session)[:3] == ["● web_search", '    {"q":1}', "  └ Tea  https://example.org/tea"]
+    assert "advisor_tool_result" in shown(session)[-2]

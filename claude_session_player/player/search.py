@@ -188,12 +188,15 @@ def _tool_call_details(frame_index: FrameIndex, element: ToolCall, resolve: Outp
         reply = replace(reply, text=resolve(reply.text))
     sketch = call.to_parts(reply)
     running = activity_text(element.activity, None) if reply is None and element.activity else ""
+    returned = sketch.returned
+    if reply is None and element.result:  # a result of another kind, of a tool that ran on the server
+        returned = (Code(element.result),)
     return ElementDetails(
         sketch.words,
         sketch.name,
         sketch.given,
         sketch.outcome or running,
-        (*sketch.returned, *call.pictures),
+        (*returned, *call.pictures),
         element.is_error,
     )
 

@@ -78,6 +78,7 @@ from claude_session_player.parser import parse_object
 from claude_session_player.renderer.details import (
     add_brief,
     add_hook,
+    add_server_result,
     agent_step,
     attachment_rule,
     failed_request,
@@ -222,6 +223,9 @@ def _assistant(state: ScreenState, event: Assistant) -> LineOutcome:
         return _show(state, event, failed_request(event, content))
     outcome = NO_TEXT
     for block in [Text(content)] if isinstance(content, str) else content or ():
+        if state.view.briefs and type(block) is UnknownBlock and add_server_result(state, event, block):
+            outcome = MERGED
+            continue
         element = _BLOCKS.get(type(block), _other_block)(state, block)
         if element is not None:
             element.request_id = group

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player import tools
-from claude_session_player.format.blocks import NOTHING, Content, ToolResult, ToolUse, raw_as_text
-from claude_session_player.format.content import join_texts, message_content
+from claude_session_player.format.blocks import NOTHING, Content, ToolResult, ToolUse, UnknownBlock, raw_as_text
+from claude_session_player.format.content import join_texts, message_content, shorten_lines
 from claude_session_player.format.events import FAILED_REQUESTS, Assistant, Progress, System, User
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.notices import ATTACHMENTS, PASSING_HOOKS, NoticeRule, Notices, failure_reason
 from claude_session_player.linking.task_list import TASK_TOOLS, TaskList
 from claude_session_player.models import AssistantText, Note, ScreenState, ToolActivity, ToolCall
+from claude_session_player.tools.parts import ToolReply
 from claude_session_player.util.text import strip_escapes, trim_breaks
 
 if TYPE_CHECKING:
-    from claude_session_player.tools.parts import ToolReply
+    from collections.abc import Iterator
 
+
+_SERVER_RESULT: Final = "_tool_result"
+"""How the types of blocks end that hold the results of tools that ran on the server."""
 _VISIBLE_LEVELS: Final = frozenset(("warning", "error"))
 """The levels of system records that are shown."""
 
@@ -42,6 +46,39 @@ def add_brief(state: ScreenState, call: ToolCall, reply: ToolReply) -> None:
         ]
     }
     call.brief = tools.call_brief(tools.TODO_LIST, items, reply)
+
+
+def add_server_result(state: ScreenState, event: Assistant, block: UnknownBlock) -> bool:
+    """Add the result of a tool that ran on the server to its call; false if it is none, or its call is unknown."""
+    body = block.body
+    if not block.kind.endswith(_SERVER_RESULT) or not isinstance(body, dict):
+        return False
+    serial = state.calls.get(str(body.get("tool_use_id")))
+    if serial is None:
+        return False
+    content = body.get("content")
+    is_error = isinstance(content, dict) and str(content.get("type", "")).endswith("_error")
+    call = state.mutable_call(serial)
+    text = "\n".join(_server_texts(content))
+    call.result, call.cut = shorten_lines(text, state.view.result_lines)
+    call.is_error, call.activity = is_error, None
+    call.brief = tools.call_brief(call.tool_name, call.input, ToolReply(text, is_error))
+    call.result_line, call.result_timestamp = event.line, event.timestamp
+    state.touch(serial)
+    state.answered.append(serial)
+    return True
+
+
+def _server_texts(content: Any) -> Iterator[str]:
+    """What a person can read of the content: texts, pages with their addresses, error codes; nothing encrypted."""
+    for item in content if isinstance(content, list) else [content]:
+        if isinstance(item, dict):
+            said = [item.get(key) for key in ("title", "url", "text", "error_code")]
+            words = "  ".join(strip_escapes(one) for one in said if isinstance(one, str) and one)
+            if words:
+                yield words
+        elif isinstance(item, str):
+            yield strip_escapes(item)
 
 
 # --- sub-agents ---------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class TerminalApp(App[ReturnType]):
     """A full-screen program in the terminal's own sixteen colours, on its own background."""
 
     DEFAULT_CSS = """
-    TerminalApp Toast { width: auto; max-width: 100%; margin-top: 0; padding: 0 1; }
+    TerminalApp Toast { width: 100%; max-width: 100%; margin-top: 0; padding: 0 1; }
     TerminalApp Toast:ansi { background: ansi_default; }
     TerminalApp CommandPalette {
         & > Vertical { margin-top: 1; width: 84; max-width: 100%; }

@@ -65,7 +65,16 @@ _RESULTS: Final[dict[str, Json]] = {
     "TaskCreate": {"task": {"id": "1", "subject": "Pour"}},
     "AskUserQuestion": {"questions": [], "answers": {"Milk?": "Yes"}},
     "Workflow": {"runId": "wf_1", "status": "started"},
-    "Task": {"agentId": "a5b6c7d8", "content": [{"type": "text", "text": "Nothing there."}], "status": "completed"},
+    "Task": {
+        "agentId": "a5b6c7d8",
+        "content": [{"type": "text", "text": "Nothing there."}],
+        "status": "completed",
+        "isAsync": False,
+        "totalToolUseCount": 3,
+        "totalTokens": 4,
+        "totalDurationMs": 5,
+    },
+    "Grep": {"mode": "content", "numFiles": 1, "numLines": 2, "numMatches": 3},
 }
 _REMARKS: Final = (
     ("stop_hook_summary", {"hookInfos": [{"command": "lint"}], "hookErrors": ["bad"], "hookAdditionalContext": ["c"]}),
@@ -84,6 +93,7 @@ _ATTACHMENTS: Final[dict[str, dict[str, Any]]] = {
     "hook_blocking_error": {"hookName": "Stop", "blockingError": {"blockingError": "no", "command": "lint"}},
     "hook_non_blocking_error": {"hookName": "Stop", "stderr": "no", "exitCode": 1, "command": "lint"},
     "hook_stopped_continuation": {"hookName": "Stop", "message": "enough"},
+    "hook_success": {"hookName": "PostToolUse:Bash", "toolUseID": "toolu_0", "content": "fine"},
     "plan_mode": {"reminderType": "full", "planFilePath": "/home/ada/plan.md"},
     "never heard of": {"content": "new"},
 }
@@ -130,6 +140,8 @@ def records() -> list[dict[str, Any]]:
         thought("Hm."), text("I **will** `brew`.\n\n```py\nbrew()\n```"), {"type": "never heard of", "x": "y"}
     )
     built.response({"type": "redacted_thinking", "data": "x"}, {"type": "server_tool_use", "id": "s", "name": "web"})
+    found = [{"type": "web_search_result", "title": "Tea", "url": "https://example.org/tea"}]
+    built.response({"type": "web_search_tool_result", "tool_use_id": "s", "content": found})
     for number, (tool, arguments) in enumerate(_CALLS.items()):
         id = f"toolu_{number}"
         built.response({**call(tool, id), "input": arguments})

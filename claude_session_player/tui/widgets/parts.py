@@ -22,6 +22,7 @@ from claude_session_player.format.content import (
     JPEG,
     PNG,
     WEBP,
+    Code,
     ImageType,
     Part,
     Picture,
@@ -224,11 +225,14 @@ def details_rows(head: list[Strip], details: ElementDetails, width: int) -> list
     """An expanded element: its first row, the whole input, and the whole result."""
     rows = head[:1]
     inner, budget = width - len(_INDENT), PixelBudget()
-    about = " ".join(filter(None, (details.words, details.name)))
+    said = rows[0].text if rows else ""
+    about = " ".join(one for one in (details.words, details.name) if one and one not in said)
     if about:
         rows += _indented(_text_strips(about, inner), _INDENT)
     for part in details.given:
-        rows += _indented(part_strips(part, inner, details.name, budget), _INDENT)
+        is_command = isinstance(part, Code) and part.language == "bash"
+        drawn = part_strips(part, inner - 2 * is_command, details.name, budget)
+        rows += _indented(_indented(drawn, "$ ", Style(dim=True)) if is_command else drawn, _INDENT)
     if details.outcome:
         rows += _indented(_text_strips(details.outcome, inner), "  └ ", Style(dim=True))
     mark, style = ("  ✗ ", Style(color="red")) if details.is_error else ("  └ ", Style(dim=True))
