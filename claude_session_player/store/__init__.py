@@ -83,11 +83,14 @@ if TYPE_CHECKING:
         sessions_here as sessions_here,
     )
     from claude_session_player.store.responses import NamedTokens as NamedTokens, named_tokens as named_tokens
+    from claude_session_player.store.resuming import (
+        config_dir_to_name as config_dir_to_name,
+        resume_command as resume_command,
+    )
     from claude_session_player.store.session import (
         Session as Session,
         load_responses as load_responses,
         require_unused as require_unused,
-        resume_command as resume_command,
     )
     from claude_session_player.store.store import (
         ROOTS_VARIABLE as ROOTS_VARIABLE,
@@ -115,7 +118,8 @@ _HOMES = {
     "Session": "session",
     "load_responses": "session",
     "require_unused": "session",
-    "resume_command": "session",
+    "config_dir_to_name": "resuming",
+    "resume_command": "resuming",
     # which sessions, in which order
     "SORT_KEYS": "filters",
     "Filter": "filters",

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from claude_session_player.format.entrypoints import is_headless_entrypoint
 from claude_session_player.store.facts import conversation_record, decode_responses, detail_command
 from claude_session_player.store.layout import SessionKind, StoreWalk
 from claude_session_player.store.session_tree import ResponseLoader, SessionTree, SubagentLink
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from claude_session_player.store.facts import ConversationFacts, FileFacts, InlineSubagent, Responses
     from claude_session_player.store.layout import ReadProblem, SessionFile
 
-_HEADLESS: Final = ("sdk-", "mcp", "claude-code-github-action")
-"""How the names of entry points begin that no person sits at."""
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -133,7 +132,7 @@ class Session:
     def is_headless(self) -> bool:
         """True for a session that no person sat at: `claude -p`, an SDK, a workflow of GitHub."""
         entrypoints = () if self.is_subagent else self.facts.entrypoints
-        return bool(entrypoints) and all(name.startswith(_HEADLESS) for name in entrypoints)
+        return bool(entrypoints) and all(map(is_headless_entrypoint, entrypoints))
 
     @property
     def title(self) -> str | None:
@@ -449,21 +448,6 @@ def load_responses(sessions: Sequence[Session]) -> None:
             missing[session.tree.load_responses].append((session.file, session.facts))
     for load, files in missing.items():
         load(files)
-
-
-def resume_command(session: Session, config_dir: str | None = None) -> str:
-    """The command that resumes a session, or the session of a sub-agent; in another store than the default if given.
-
-    Claude Code finds a session only from the directory of its project.
-    """
-    import shlex
-
-    store = f"CLAUDE_CONFIG_DIR={shlex.quote(config_dir)} " if config_dir else ""
-    resume = f"{store}claude --resume {shlex.quote(session.parent_id or session.id)}"
-    folder = session.head.project or session.project
-    if not folder:
-        return resume
-    return f"cd {'-- ' if folder.startswith('-') else ''}{shlex.quote(folder)} && {resume}"
 
 
 def require_unused(session: Session) -> None:

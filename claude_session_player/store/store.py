@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 ROOTS_VARIABLE: Final = "CLAUDE_CONFIG_DIR"
-_DEFAULT_ROOT: Final = "~/.claude"
+DEFAULT_ROOT: Final = "~/.claude"
 _SIGNS: Final = (
     PROJECTS_DIR,
     TRANSCRIPTS_DIR,
@@ -336,7 +336,7 @@ def default_roots(environment: Mapping[str, str] | None = None) -> list[str]:
     """The paths of the stores that are used unless others are given; they may not exist."""
     environment = os.environ if environment is None else environment
     named = [path.strip() for path in environment.get(ROOTS_VARIABLE, "").split(",") if path.strip()]
-    return [os.path.expanduser(path) for path in named or [_DEFAULT_ROOT]]
+    return [os.path.expanduser(path) for path in named or [DEFAULT_ROOT]]
 
 
 def is_store(path: str) -> bool:
