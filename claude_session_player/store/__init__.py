@@ -83,10 +83,6 @@ if TYPE_CHECKING:
         sessions_here as sessions_here,
     )
     from claude_session_player.store.responses import NamedTokens as NamedTokens, named_tokens as named_tokens
-    from claude_session_player.store.resuming import (
-        config_dir_to_name as config_dir_to_name,
-        resume_command as resume_command,
-    )
     from claude_session_player.store.session import (
         Session as Session,
         load_responses as load_responses,
@@ -95,9 +91,11 @@ if TYPE_CHECKING:
     from claude_session_player.store.store import (
         ROOTS_VARIABLE as ROOTS_VARIABLE,
         Store as Store,
+        config_dir_to_name as config_dir_to_name,
         default_roots as default_roots,
         enclosing_store as enclosing_store,
         find_stores as find_stores,
+        resume_command as resume_command,
     )
     from claude_session_player.store.watch import (
         POLLING_NOTICE as POLLING_NOTICE,
@@ -118,8 +116,8 @@ _HOMES = {
     "Session": "session",
     "load_responses": "session",
     "require_unused": "session",
-    "config_dir_to_name": "resuming",
-    "resume_command": "resuming",
+    "config_dir_to_name": "store",
+    "resume_command": "store",
     # which sessions, in which order
     "SORT_KEYS": "filters",
     "Filter": "filters",

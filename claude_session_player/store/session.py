@@ -9,7 +9,6 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from claude_session_player.format.entrypoints import is_headless_entrypoint
 from claude_session_player.store.facts import conversation_record, decode_responses, detail_command
 from claude_session_player.store.layout import SessionKind, StoreWalk
 from claude_session_player.store.session_tree import ResponseLoader, SessionTree, SubagentLink
@@ -131,6 +130,8 @@ class Session:
     @property
     def is_headless(self) -> bool:
         """True for a session that no person sat at: `claude -p`, an SDK, a workflow of GitHub."""
+        from claude_session_player.format.prompts import is_headless_entrypoint
+
         entrypoints = () if self.is_subagent else self.facts.entrypoints
         return bool(entrypoints) and all(map(is_headless_entrypoint, entrypoints))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.entrypoints import is_headless_prompt
 from claude_session_player.format.events import Attachment, User
+from claude_session_player.format.prompts import is_headless_prompt
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.prompts import classify_human_prompt, with_queued_prompts
 from claude_session_player.store import ReadProblem
