@@ -19,7 +19,7 @@ PROGRAMS: Final = ("claude-session-player", "csp")
 
 _BLOCK: Final = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _MODIFIED: Final = 1768658400.0  # 2026-01-17 14:00 UTC: long enough ago that no session counts as in use
-_UNSET: Final = ("CLAUDE_CONFIG_DIR", "COLUMNS", "FORCE_COLOR", "NO_COLOR")
+_UNSET: Final = ("COLUMNS", "FORCE_COLOR", "NO_COLOR")
 
 
 def blocks(text: str) -> list[str]:
@@ -64,12 +64,16 @@ def _output(command: str, directory: Path) -> str:
 
 
 def _environment(directory: Path) -> dict[str, str]:
-    """A person's environment without anything that changes the output."""
+    """A person's environment without anything that changes the output.
+
+    The example store is that of Claude Code, so that no path of this machine is in the commands that resume a session.
+    """
     home = str(directory / "home")
     kept = {name: value for name, value in os.environ.items() if name not in _UNSET}
     python_path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     directories = {f"XDG_{kind}_HOME": str(directory / "home" / kind.lower()) for kind in ("CACHE", "CONFIG", "DATA")}
-    return {**kept, **directories, "HOME": home, "PYTHONPATH": python_path, "TZ": "UTC"}
+    store = str(directory / "tests" / "fixtures" / "store")
+    return {**kept, **directories, "CLAUDE_CONFIG_DIR": store, "HOME": home, "PYTHONPATH": python_path, "TZ": "UTC"}
 
 
 def _copy_fixtures(directory: Path) -> None:

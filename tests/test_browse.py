@@ -36,8 +36,10 @@ SIZES = ((60, 16), SMALL, LARGE, (200, 60))
 
 
 @pytest.fixture
-def builder(tmp_path: Path) -> StoreBuilder:
-    return kettles(tmp_path)
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreBuilder:
+    builder = kettles(tmp_path)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(builder.root))
+    return builder
 
 
 # --- how it looks -----------------------------------------------------------------------------------
@@ -403,6 +405,18 @@ def test_the_command_that_goes_on_is_copied_and_shown(builder: StoreBuilder) -> 
         await pilot.press("y")
         assert app.clipboard == f"cd /home/ada/engine && claude --resume {THREE}"
         assert notice(app) == f"Copied: {app.clipboard}"
+
+    browse(builder, script)
+
+
+def test_the_command_that_is_copied_names_the_store_if_it_is_another(
+    builder: StoreBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("y")
+        assert app.clipboard == f"cd /home/ada/engine && CLAUDE_CONFIG_DIR={builder.root} claude --resume {THREE}"
 
     browse(builder, script)
 

@@ -28,9 +28,10 @@ KETTLE = "/home/ada/kettle"
 
 
 @pytest.fixture
-def builder(tmp_path: Path) -> StoreBuilder:
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreBuilder:
     """An engine that is started with a sub-agent's help, and two sessions about a kettle."""
     builder = StoreBuilder(tmp_path / "store")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(builder.root))
     first = SessionBuilder(session_id=ONE).prompt("Start the engine, please")
     first.response(thought("Is there any fuel?"), call("Bash", "toolu_1", command="engine --start"))
     first.result("toolu_1", "engine: no fuel", error=True)
@@ -169,6 +170,11 @@ def test_a_session_of_this_directory_is_resumed_without_going_there(builder: Sto
         os.chdir(before)
     assert f"    claude --resume {THREE}\n" in shown
     assert f"    cd ~/here && claude --resume {THREE}\n" in find(builder, "zebra", HOME=str(tmp_path)).stdout.decode()
+
+
+def test_a_session_of_another_store_is_resumed_with_that_store(builder: StoreBuilder, tmp_path: Path) -> None:
+    shown = find(builder, "clean", CLAUDE_CONFIG_DIR=str(tmp_path / "mine")).stdout.decode()
+    assert f"    cd {KETTLE} && CLAUDE_CONFIG_DIR={builder.root} claude --resume {THREE}\n" in shown
 
 
 def test_what_claude_code_cannot_resume_has_no_command_for_it(builder: StoreBuilder) -> None:

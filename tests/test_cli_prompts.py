@@ -54,6 +54,7 @@ def test_all_prompts_are_listed_newest_first_or_oldest_first(store: StoreBuilder
     assert texts(store) == newest
     assert texts(store, "--reverse") == newest[::-1]
     assert texts(store, "--limit", "2") == newest[:2]
+    assert texts(store, "--limit", "0") == newest
 
 
 def test_a_prompt_has_its_place_and_says_what_it_is(store: StoreBuilder) -> None:
@@ -88,6 +89,27 @@ def test_prompts_can_be_filtered(store: StoreBuilder, options: tuple[str, ...], 
     else:
         done = csp("prompts", *options, "--root", str(store.root))
         assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"No prompts match these filters.\n")
+
+
+@pytest.mark.parametrize(
+    ("record", "is_headless"),
+    [
+        ({"entrypoint": "cli"}, False),
+        ({"entrypoint": "sdk-py"}, True),
+        ({"entrypoint": "mcp"}, True),
+        ({"entrypoint": "claude-code-github-action"}, True),
+        ({"entrypoint": "cli", "promptSource": "sdk"}, True),
+    ],
+)
+def test_a_prompt_is_headless_where_its_session_would_be(
+    tmp_path: Path, record: dict[str, str], is_headless: bool
+) -> None:
+    built = StoreBuilder(tmp_path / "claude")
+    SessionBuilder(session_id=ONE).prompt("Review this", **record).write(built.home() / f"{ONE}.jsonl")
+    (prompt,) = prompts(built)
+    assert prompt["headless"] == is_headless
+    (session,) = built.open().sessions()
+    assert session.is_headless == (is_headless and "promptSource" not in record)
 
 
 def test_times_select_prompts_and_not_only_sessions(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
 from claude_session_player.cli.help import TOPICS
+from claude_session_player.tui.keys import BROWSE_KEYS, MOTION_KEYS, NEXT_HIT, PLAYER_KEYS, RUNNING_KEYS, Key
 from scripts import check_site, cli_reference, doc_examples, screens
 from tests.screens import IS_LOWEST, svg_text
 
@@ -51,6 +52,37 @@ def test_the_exit_codes_of_the_help_are_those_of_the_errors() -> None:
     for code in {kind.exit_code for kind in kinds} | {130}:
         assert re.search(rf"^ +{code} +\w", TOPICS["exit-codes"][1](), re.MULTILINE)
         assert re.search(rf"^\| {code} \| [\w`]", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("heading", "keys"),
+    [
+        ("Play a session", (*PLAYER_KEYS, *MOTION_KEYS)),
+        ("Follow a running session", RUNNING_KEYS),
+        ("Browse all sessions", (*BROWSE_KEYS, NEXT_HIT)),
+    ],
+)
+def test_the_table_of_a_window_has_its_keys_and_no_others(heading: str, keys: tuple[Key, ...]) -> None:
+    documented = _documented_keys(heading)
+    labels = {_as_written(label) for key in keys for label in key.label.split()}
+    assert labels <= documented
+    known = {_as_written(name) for key in keys for names in key.keys for name in names.split(",")} | labels
+    assert documented - known <= {"//", "d", "a"}, "besides the second keys of '//' and ']d'"
+
+
+def _documented_keys(heading: str) -> set[str]:
+    """The keys in the first column of the first table below a heading, each as it is written there."""
+    section = (DOCS / "watching.md").read_text(encoding="utf-8").split(f"## {heading}\n", 1)[1]
+    table = section.split("| Key | Action |\n|---|---|\n", 1)[1].split("\n\n", 1)[0]
+    cells = [line.split(" | ")[0] for line in table.splitlines()]
+    return {key for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
+
+
+def _as_written(label: str) -> str:
+    """A key of the footer as the pages write it."""
+    if label == "1-9":
+        return "1"
+    return label.replace("⇧", "shift+").replace("^F", "ctrl+f").replace("^P", "ctrl+p")
 
 
 def test_the_changelog_has_an_entry_for_this_version() -> None:

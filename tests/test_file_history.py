@@ -66,6 +66,7 @@ def test_every_touch_of_a_file_is_listed_newest_first(store: StoreBuilder) -> No
         ((TEA, "--only", "edited"), [1, 3]),
         (("tea.py", "--since", "2026-01-18"), [1]),
         (("tea.py", "--to", "2026-01-17", "--limit", "2"), [1, 5]),
+        (("tea.py", "--main", "--limit", "0"), [1, 5, 3, 1]),
         (("tea.py", "--project", "nowhere"), []),
     ],
 )

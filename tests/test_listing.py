@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from claude_session_player import Filter
+from claude_session_player import Filter, Store
 from claude_session_player.store import resume_command
 from claude_session_player.store.filters import SORT_KEYS
 from claude_session_player.tui import listing
@@ -25,8 +25,9 @@ from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder, settle
 
 
 @pytest.fixture
-def builder(tmp_path: Path) -> StoreBuilder:
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoreBuilder:
     builder = StoreBuilder(tmp_path / "store")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(builder.root))
     builder.session(ONE, "Start the Engine")
     builder.session(TWO, "Oil the wheels", days=1)
     builder.session(THREE, "Boil water", days=2, cwd="/home/ada/tea kettle")
@@ -119,6 +120,29 @@ def test_the_command_that_goes_on_is_quoted_for_a_shell(builder: StoreBuilder) -
     commands = {entry.session.id: resume_command(entry.session) for entry in entries_of(builder)}
     assert commands[THREE] == f"cd '/home/ada/tea kettle' && claude --resume {THREE}"
     assert commands[AGENT] == f"cd /home/ada/engine && claude --resume {ONE}"
+
+
+def test_the_command_names_the_store_where_claude_code_would_look_into_another(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = {entry.session.id: entry.session for entry in entries_of(builder)}
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", f"{tmp_path / 'mine'}")
+    expected = f"cd /home/ada/engine && CLAUDE_CONFIG_DIR={builder.root} claude --resume {ONE}"
+    assert resume_command(entries[ONE]) == resume_command(entries[AGENT]) == expected
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    assert resume_command(entries[ONE]) == expected
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".claude").symlink_to(builder.root)
+    assert resume_command(entries[ONE]) == f"cd /home/ada/engine && claude --resume {ONE}"
+
+
+def test_a_store_is_named_by_its_whole_path(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    monkeypatch.chdir(tmp_path)
+    for session in Store.open(builder.root.name).sessions(Filter(title="oil")):
+        assert f"CLAUDE_CONFIG_DIR={builder.root} " in resume_command(session)
 
 
 def test_where_no_directory_is_known_only_the_session_is_named(builder: StoreBuilder) -> None:

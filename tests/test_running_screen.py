@@ -21,8 +21,10 @@ from tests.stores import ONE, StoreBuilder
 
 
 @pytest.fixture
-def sessions(tmp_path: Path) -> Sessions:
-    return Sessions(tmp_path / "store")
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sessions:
+    sessions = Sessions(tmp_path / "store")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(sessions.store.root))
+    return sessions
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
@@ -126,6 +128,24 @@ def test_r_shows_the_command_that_resumes_a_session_and_y_copies_it(sessions: Se
         await until(pilot, lambda: app.clipboard == command)
         await pilot.press("R", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
+
+    run(app, script)
+
+
+def test_r_names_the_store_if_claude_code_would_look_into_another(
+    sessions: Sessions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    app = sessions.app
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_shown(pilot, "Start the engine")
+        await pilot.press("R")
+        await until_shown(pilot, "CLAUDE_CONFIG_DIR=")
+        await pilot.press("y")
+        root = sessions.store.root
+        command = f"cd /home/ada/engine && CLAUDE_CONFIG_DIR={root} claude --resume {ONE}"
+        await until(pilot, lambda: app.clipboard == command)
 
     run(app, script)
 

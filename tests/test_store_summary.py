@@ -265,6 +265,7 @@ def test_every_git_branch_of_a_session_matches_and_the_last_is_listed(builder: S
         (["cli"], False),
         (["sdk-cli"], True),
         (["sdk-py", "sdk-ts"], True),
+        (["mcp", "claude-code-github-action"], True),
         (["sdk-cli", "cli"], False),
         (["claude-vscode"], False),
         ([None], False),

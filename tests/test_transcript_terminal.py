@@ -15,6 +15,7 @@ from claude_session_player.parser import read_events
 from claude_session_player.transcript.builder import TranscriptBuilder
 from claude_session_player.transcript.subagents import Subagent, SubagentFinder
 from claude_session_player.transcript.walk import TranscriptWalk
+from claude_session_player.util.terminal import pager_command, write_pages
 from tests.builder import SessionBuilder, call, text, thought
 from tests.conversations import agent, subagent, walk
 from tests.program import csp, on_terminal, told_on_terminal
@@ -198,6 +199,30 @@ def test_a_terminal_gets_the_transcript_through_the_pager(store: StoreBuilder, t
     assert not seen.exists()
     on_terminal(*words(store, "--format", "markdown", "--pager"), PAGER=str(pager))
     assert "**User**" in seen.read_text()
+
+
+@pytest.mark.parametrize(("pager", "words"), [(None, ["less", "-R"]), ("less -x4", ["less", "-x4", "-R"])])
+def test_less_shows_colours_whatever_its_user_told_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pager: str | None, words: list[str]
+) -> None:
+    less, seen = tmp_path / "less", tmp_path / "seen"
+    less.write_text(f'#!/bin/sh\necho "$LESS $*" > {seen}\ncat >> {seen}\n')
+    less.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setenv("LESS", "-i")
+    monkeypatch.delenv("PAGER", raising=False)
+    if pager:
+        monkeypatch.setenv("PAGER", pager)
+    assert pager_command() == words
+    write_pages(pager_command(), ["\x1b[1mbold"])
+    assert seen.read_text() == f"-i {' '.join(words[1:])}\n\x1b[1mbold"
+
+
+def test_a_pager_that_is_no_command_is_done_without_and_named(store: StoreBuilder) -> None:
+    printed, code = told_on_terminal(*words(store), PAGER="less 'x")
+    first, _, rest = printed.partition("\n")
+    assert first == "warning: PAGER is not a command (no closing quotation): printed without a pager"
+    assert (code, "❯ User" in rest, "Traceback" in printed) == (0, True, False)
 
 
 def test_leaving_the_pager_early_ends_quietly(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ from claude_session_player.export.video import timed_frames
 from claude_session_player.playback import start_replay
 from claude_session_player.player import Timing
 from tests.builder import SessionBuilder, text
-from tests.program import csp, run_on_terminal
+from tests.program import PATIENCE, csp, run_on_terminal, wait_until
 from tests.recordings import parse_recording, play_back
 
 STAND_IN = """\
@@ -180,6 +181,30 @@ def test_a_program_that_fails_leaves_no_file_and_its_last_words_are_told(path: P
     assert done.returncode == 5
     assert done.stderr.decode() == "claude-session-player: agg failed: no �[31mfont\n"
     assert sorted(os.listdir(tmp_path)) == ["agg.log", "bin", "s.jsonl"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_an_export_that_is_ended_takes_the_program_and_its_pictures_with_it(
+    number: signal.Signals, path: Path, tmp_path: Path
+) -> None:
+    require_ffmpeg()  # its font comes with it
+    started, scratch, program = tmp_path / "started", tmp_path / "scratch", tmp_path / "bin" / "ffmpeg"
+    program.parent.mkdir()
+    scratch.mkdir()
+    program.write_text(f"#!/bin/sh\necho $$ > {started}.new && mv {started}.new {started}\nexec sleep 600\n")
+    program.chmod(0o755)
+    words = [sys.executable, "-m", "claude_session_player", "export", str(path), "--format", "mp4"]
+    paths = {"PATH": f"{program.parent}:/usr/bin:/bin", "TMPDIR": str(scratch)}
+    target = tmp_path / "out.mp4"
+    with subprocess.Popen([*words, "-o", str(target)], env={**os.environ, **paths}, stderr=subprocess.PIPE) as running:
+        wait_until(started.exists, "ffmpeg was started")
+        assert list(scratch.rglob("*.png"))
+        running.send_signal(number)
+        _, said = running.communicate(timeout=PATIENCE)
+    assert (running.returncode, said) == (128 + number, b"")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    assert (os.listdir(scratch), target.exists()) == ([], False)
 
 
 def test_a_file_that_is_there_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:

@@ -186,8 +186,21 @@ def _span(value: str) -> tuple[datetime, datetime]:
         raise click.BadParameter(str(error)) from error
 
 
-_LIMIT_HELP: Final = "At most N sessions. Default: all."
-_LIST_LIMIT_HELP: Final = "At most N sessions; 0 for all. Default: as many as the terminal has room for, else all."
+def _limit_option(*names: str, help: str, has_all_by_default: bool = True) -> Decorator:
+    """`--limit N`, with 0 for all; where all is the default anyway, a command need not tell the two apart."""
+
+    def all_for_zero(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+        return (value or None) if has_all_by_default else value
+
+    return click.option(*names, type=click.IntRange(min=0), callback=all_for_zero, metavar="N", help=help)
+
+
+_LIMIT: Final = _limit_option("--limit", help="At most N sessions; 0 for all. Default: all.")
+_LIST_LIMIT: Final = _limit_option(
+    "--limit",
+    help="At most N sessions; 0 for all. Default: as many as the terminal has room for, else all.",
+    has_all_by_default=False,
+)
 
 
 def _filter_decorator(
@@ -196,7 +209,7 @@ def _filter_decorator(
     to_name: str = "--to",
     *,
     with_subagents: bool,
-    limit_help: str = _LIMIT_HELP,
+    limit: Decorator = _LIMIT,
 ) -> Decorator:
     """The options that select sessions, as the parameter `filter`."""
     from claude_session_player.store import SORT_KEYS, Filter
@@ -213,7 +226,7 @@ def _filter_decorator(
             help="Sort by this field.",
         ),
         _REVERSE,
-        click.option("--limit", type=click.IntRange(min=0), metavar="N", help=limit_help),
+        limit,
         _OFFSET,
     ]
     return collect_options("filter", Filter, Filter._fields, options)
@@ -245,7 +258,7 @@ def filter_options(function: Function) -> Function:
 
 def list_filter_options(function: Function) -> Function:
     """The same for a list on a terminal, where `--limit 0` is all, and no limit as many as there is room for."""
-    return _filter_decorator(with_subagents=True, limit_help=_LIST_LIMIT_HELP)(function)
+    return _filter_decorator(with_subagents=True, limit=_LIST_LIMIT)(function)
 
 
 def usage_filter_options(function: Function) -> Function:
@@ -270,13 +283,8 @@ def search_filter_options(function: Function) -> Function:
     """The same for a search, whose hits have an order of their own; without `--limit`, the limit is `None`."""
     from claude_session_player.store import Filter
 
-    limit = click.option(
-        "-n",
-        "--limit",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help=f"At most N sessions, or N rows with --by; 0 for all. Default: {SESSIONS_SHOWN}; all with --by and --ids.",
-    )
+    help = f"At most N sessions, or N rows with --by; 0 for all. Default: {SESSIONS_SHOWN}; all with --by and --ids."
+    limit = _limit_option("-n", "--limit", help=help, has_all_by_default=False)
     return collect_options("filter", Filter, Filter._fields, [*_conditions(), limit, _OFFSET])(function)
 
 
@@ -284,9 +292,7 @@ def moment_filter_options(things: str) -> Decorator:
     """The same for commands about moments of sessions: times and `--limit` select these things, not sessions."""
     from claude_session_player.store import Filter
 
-    limit = click.option(
-        "-n", "--limit", type=click.IntRange(min=0), metavar="N", help=f"At most N {things}. Default: all."
-    )
+    limit = _limit_option("-n", "--limit", help=f"At most N {things}; 0 for all. Default: all.")
     from_help = f"Only {things} then or later: {_WHEN}."
     to_help = f"Only {things} then or earlier, including all of that day."
     return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), _REVERSE, limit])

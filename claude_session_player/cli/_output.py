@@ -129,7 +129,12 @@ def print_pages(pieces: Iterable[str], *, is_drawn: bool = False) -> None:
         return
     from claude_session_player.util.terminal import pager_command, write_pages
 
-    if command := pager_command():
+    try:
+        command = pager_command()
+    except ValueError as error:
+        warn(f"PAGER is not a command ({str(error).lower()}): printed without a pager")
+        command = []
+    if command:
         stdout().flush()
         write_pages(command, pieces if is_drawn else map(mark_controls, pieces))
     elif is_drawn:

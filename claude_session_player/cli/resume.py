@@ -20,6 +20,7 @@ from claude_session_player.store import (
     ROOTS_VARIABLE,
     InUse,
     SessionKind,
+    config_dir_to_name,
     is_session_id,
     resume_command,
 )
@@ -87,11 +88,10 @@ def command(ref: str, is_printed: bool, force: bool, stores: StoreOptions) -> in
     """
     session = _find(ref, stores)
     _require_resumable(session)
-    config_dir = _config_dir(session)
     if is_printed:
-        print_text(_printed_command(session, config_dir))
+        print_text(_printed_command(session))
         return 0
-    call = ClaudeCall(_program(), session.id, _directory(session), config_dir)
+    call = ClaudeCall(_program(), session.id, _directory(session), config_dir_to_name(session))
     if not is_terminal(sys.stdin, sys.stdout):
         raise click.UsageError("resume needs a terminal: add --print to print the command")
     if not force:
@@ -138,15 +138,8 @@ def _require_resumable(session: Session) -> None:
         raise CannotResume(f"{id} is not a session id, and Claude Code finds sessions only by their ids")
 
 
-def _config_dir(session: Session) -> str | None:
-    """The store of a session, if Claude Code has to be told: it looks into one alone."""
-    root = os.path.dirname(os.path.dirname(session.file.home))
-    looked_into = os.environ.get(ROOTS_VARIABLE) or os.path.expanduser("~/.claude")
-    return None if os.path.realpath(root) == os.path.realpath(looked_into) else root
-
-
-def _printed_command(session: Session, config_dir: str | None) -> str:
-    printed = resume_command(session, config_dir)
+def _printed_command(session: Session) -> str:
+    printed = resume_command(session)
     if not printed.isprintable():  # quoting does not stop a terminal from obeying them
         raise CannotResume(f"the directory name of session {session.id} contains control characters: not printed")
     return printed

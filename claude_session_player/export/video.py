@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from claude_session_player.errors import CannotWrite, NotInstalled
 from claude_session_player.export.asciicast import OUTPUT, cast_events, write_asciicast
@@ -18,7 +21,8 @@ from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import last_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
 
     from claude_session_player.export.asciicast import RecordingSetup
     from claude_session_player.format.events import Event
@@ -35,6 +39,11 @@ _LAST: Final = 3.0
 """Seconds that the last frame is shown."""
 _NO_LIMIT: Final = "1000000"
 """Seconds: pauses are already as long as they were asked to be."""
+_PATIENCE: Final = 2.0
+"""Seconds that a program has to end by itself."""
+_ENDINGS: Final = ("SIGTERM", "SIGHUP")
+_SIGNALLED: Final = 128
+"""Exit codes of programs that a signal ended are this and its number."""
 _LIST: Final = "frames.txt"
 _PALETTE: Final = "palette.png"
 _FFMPEG_OPTIONS: Final = ("-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-f", "concat", "-i", _LIST)
@@ -50,7 +59,7 @@ class TimedFrame(NamedTuple):
 def write_gif(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
     """Write a recording as an animated GIF, with agg or else with ffmpeg. Raises `NotInstalled`."""
     program = _find_program("gif", AGG, FFMPEG)
-    with TemporaryDirectory() as folder:
+    with _work_dir() as folder:
         if os.path.basename(program).startswith(AGG):
             with open(os.path.join(folder, "session.cast"), "w", encoding="utf-8", newline="\n") as cast:
                 write_asciicast(events, state, cast, setup._replace(version=2))
@@ -65,7 +74,7 @@ def write_gif(events: Iterable[Event], state: ScreenState, file: TextIO, setup: 
 def write_mp4(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
     """Write a recording as a video, with ffmpeg. Raises `NotInstalled`."""
     program = _find_program("mp4", FFMPEG)
-    with TemporaryDirectory() as folder:
+    with _work_dir() as folder:
         _draw_frames(events, state, setup, folder)
         video = ("-pix_fmt", "yuv420p", "-movflags", "+faststart")  # what browsers play, while it is loaded
         try:
@@ -119,13 +128,46 @@ def _find_program(format: str, *names: str) -> str:
 
 def _run(folder: str, program: str, *arguments: str) -> None:
     """Run a program in a directory; if it fails, what it said last is the reason."""
-    command: Sequence[str] = (program, *arguments)
-    done = subprocess.run(
-        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
-    )
-    if done.returncode:
-        reason = last_line(done.stderr.decode("utf-8", "replace")) or f"exit code {done.returncode}"
+    with Popen((program, *arguments), cwd=folder, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE) as process:
+        try:
+            _, said = process.communicate()
+        except BaseException:
+            _end(process)
+            raise
+    if process.returncode:
+        reason = last_line(said.decode("utf-8", "replace")) or f"exit code {process.returncode}"
         raise CannotWrite(f"{os.path.basename(program)} failed: {printable(reason)}")
+
+
+def _end(process: Popen[bytes]) -> None:
+    """End a program, which must not outlive the directory that it works in."""
+    process.terminate()
+    try:
+        process.wait(_PATIENCE)
+    except TimeoutExpired:
+        process.kill()
+
+
+@contextmanager
+def _work_dir() -> Iterator[str]:
+    """A directory that is removed at the end, also if this program is told to end from outside."""
+    before: dict[int, Any] = {}
+    for name in _ENDINGS:
+        with suppress(AttributeError, ValueError):  # this system has no such signal; not in the main thread
+            number = getattr(signal, name)
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, _leave)
+    try:
+        with TemporaryDirectory() as folder:
+            yield folder
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End this program as a shell would tell it, through everything that cleans up."""
+    sys.exit(_SIGNALLED + number)
 
 
 def _copy(path: str, file: TextIO) -> None:

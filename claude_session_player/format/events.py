@@ -43,7 +43,7 @@ class Envelope(Struct, gc=False, rename="camel", kw_only=True):
     git_branch: str | None = field(default=None, name="gitBranch")
     version: str | None = None
     entrypoint: str | None = None
-    """How Claude Code was started: in a terminal, in an editor, by `claude -p`, or through an SDK."""
+    """How Claude Code was started: `cli` in a terminal, `claude-vscode` in an editor, `sdk-cli` by `claude -p`."""
 
 
 class Event(Envelope, Tagged, tag_field="type"):
@@ -87,8 +87,6 @@ class User(MessageEvent, tag="user"):
     """The call that injected this text, for example that of a skill."""
     origin: PromptOrigin | None = None
     prompt_source: str | None = None
-    entrypoint: str | None = None
-    """How Claude Code was started: `cli`, or for example `sdk-cli` by `claude -p`."""
     permission_mode: str | None = None
     """What tools were allowed to do when this was written."""
 

@@ -1,4 +1,4 @@
-"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden.
+"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden; and who sent a prompt.
 
 The rules are a table, and the first that matches decides. Each takes the text and returns a `ClassifiedPrompt`, or
 `None` if it does not match.
@@ -14,6 +14,8 @@ from claude_session_player.util.text import remove_blocks, strip_escapes, trim_b
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from claude_session_player.format.events import User
 
 EMPTY_OUTPUT: Final = hidden_by_rule("empty output")
 CONTINUATION: Final = hidden_by_rule("continuation summary")
@@ -169,3 +171,25 @@ _RULES: Final[tuple[Callable[[str], ClassifiedPrompt | None], ...]] = (
     _injected,
     _interruption,
 )
+
+
+# --- who sent it --------------------------------------------------------------------------------------
+
+_HEADLESS: Final = ("sdk", "mcp", "claude-code-github-action")
+"""How the names of entry points begin that no person sits at."""
+_SDK: Final = "sdk"
+"""The source of prompts that a program sends."""
+
+
+def is_headless_entrypoint(name: str | None) -> bool:
+    """True for an entry point that no person sits at: `claude -p`, an SDK, an MCP client, a workflow of GitHub.
+
+    >>> is_headless_entrypoint("sdk-cli"), is_headless_entrypoint("mcp"), is_headless_entrypoint("cli")
+    (True, True, False)
+    """
+    return name is not None and name.startswith(_HEADLESS)
+
+
+def is_headless_prompt(event: User) -> bool:
+    """True if a program sent a prompt; people may go on in a terminal with what it began."""
+    return event.prompt_source == _SDK or is_headless_entrypoint(event.entrypoint)

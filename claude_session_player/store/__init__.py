@@ -87,14 +87,15 @@ if TYPE_CHECKING:
         Session as Session,
         load_responses as load_responses,
         require_unused as require_unused,
-        resume_command as resume_command,
     )
     from claude_session_player.store.store import (
         ROOTS_VARIABLE as ROOTS_VARIABLE,
         Store as Store,
+        config_dir_to_name as config_dir_to_name,
         default_roots as default_roots,
         enclosing_store as enclosing_store,
         find_stores as find_stores,
+        resume_command as resume_command,
     )
     from claude_session_player.store.watch import (
         POLLING_NOTICE as POLLING_NOTICE,
@@ -115,7 +116,8 @@ _HOMES = {
     "Session": "session",
     "load_responses": "session",
     "require_unused": "session",
-    "resume_command": "session",
+    "config_dir_to_name": "store",
+    "resume_command": "store",
     # which sessions, in which order
     "SORT_KEYS": "filters",
     "Filter": "filters",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from claude_session_player.store.facts import ConversationFacts, FileFacts, InlineSubagent, Responses
     from claude_session_player.store.layout import ReadProblem, SessionFile
 
-_HEADLESS: Final = ("sdk-", "mcp", "claude-code-github-action")
-"""How the names of entry points begin that no person sits at."""
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -132,8 +130,10 @@ class Session:
     @property
     def is_headless(self) -> bool:
         """True for a session that no person sat at: `claude -p`, an SDK, a workflow of GitHub."""
+        from claude_session_player.format.prompts import is_headless_entrypoint
+
         entrypoints = () if self.is_subagent else self.facts.entrypoints
-        return bool(entrypoints) and all(name.startswith(_HEADLESS) for name in entrypoints)
+        return bool(entrypoints) and all(map(is_headless_entrypoint, entrypoints))
 
     @property
     def title(self) -> str | None:
@@ -449,21 +449,6 @@ def load_responses(sessions: Sequence[Session]) -> None:
             missing[session.tree.load_responses].append((session.file, session.facts))
     for load, files in missing.items():
         load(files)
-
-
-def resume_command(session: Session, config_dir: str | None = None) -> str:
-    """The command that resumes a session, or the session of a sub-agent; in another store than the default if given.
-
-    Claude Code finds a session only from the directory of its project.
-    """
-    import shlex
-
-    store = f"CLAUDE_CONFIG_DIR={shlex.quote(config_dir)} " if config_dir else ""
-    resume = f"{store}claude --resume {shlex.quote(session.parent_id or session.id)}"
-    folder = session.head.project or session.project
-    if not folder:
-        return resume
-    return f"cd {'-- ' if folder.startswith('-') else ''}{shlex.quote(folder)} && {resume}"
 
 
 def require_unused(session: Session) -> None:

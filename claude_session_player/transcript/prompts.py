@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.format.events import Attachment, Event, User
+from claude_session_player.format.events import Attachment, User
+from claude_session_player.format.prompts import is_headless_prompt
 from claude_session_player.linking.copies import drop_copies
 from claude_session_player.linking.prompts import classify_human_prompt, with_queued_prompts
 from claude_session_player.store import ReadProblem
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from claude_session_player.store import Session
-
-_SDK: Final = "sdk"
-"""How the entry point of a headless run begins, and the source of its prompts."""
 
 
 class TypedPrompt(NamedTuple):
@@ -33,7 +31,7 @@ class TypedPrompt(NamedTuple):
     is_queued: bool = False
     """True if it was typed while the model worked."""
     is_headless: bool = False
-    """True if a program sent it: `claude -p`, or an SDK."""
+    """True if a program sent it: `claude -p`, an SDK, a workflow of GitHub."""
 
 
 def session_prompts(session: Session) -> Iterator[TypedPrompt]:
@@ -51,7 +49,7 @@ def session_prompts(session: Session) -> Iterator[TypedPrompt]:
         if classified is None or classified.prompt is None:
             continue
         if isinstance(event, User):
-            is_headless = _is_headless(event)
+            is_headless = is_headless_prompt(event)
         time, is_queued = normalize_time(event.timestamp), isinstance(event, Attachment)
         about = (classified.is_command, is_queued, is_headless)
         yield TypedPrompt(session, event.line, time, classified.prompt, event.uuid, *about)
@@ -83,8 +81,3 @@ def _keys(prompt: TypedPrompt) -> Iterator[tuple[str, ...]]:
         yield (prompt.uuid,)
     if prompt.time:
         yield prompt.time, prompt.text
-
-
-def _is_headless(event: Event) -> bool:
-    assert isinstance(event, User)
-    return event.prompt_source == _SDK or (event.entrypoint or "").startswith(_SDK)

@@ -159,7 +159,10 @@ _LESS_OPTIONS: Final = "FRX"
 
 
 def pager_command() -> list[str]:
-    """The words of `$PAGER`, else `less` or `more`; empty if there is none, or if it is `cat`."""
+    """The words of `$PAGER`, else `less` or `more`; empty if there is none, or if it is `cat`.
+
+    Raises `ValueError` for a quote in `$PAGER` that is not closed.
+    """
     import shlex
     from shutil import which
 
@@ -167,11 +170,11 @@ def pager_command() -> list[str]:
     if given is not None:
         words = shlex.split(given, posix=os.name != "nt")
         return [] if words in ([], ["cat"]) or which(words[0]) is None else _with_colours(words)
-    return next(([name] for name in (_LESS, "more") if which(name)), [])
+    return next((_with_colours([name]) for name in (_LESS, "more") if which(name)), [])
 
 
 def _with_colours(words: list[str]) -> list[str]:
-    """The words with `-R` for `less`: without it, colours appear as codes."""
+    """The words with `-R` for `less`: without it, and with a `$LESS` that lacks it, colours appear as codes."""
     name = os.path.splitext(os.path.basename(words[0]))[0]
     return [*words, "-R"] if name == _LESS else words
 

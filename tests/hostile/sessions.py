@@ -65,16 +65,23 @@ _RESULTS: Final[dict[str, Json]] = {
     "TaskCreate": {"task": {"id": "1", "subject": "Pour"}},
     "AskUserQuestion": {"questions": [], "answers": {"Milk?": "Yes"}},
     "Workflow": {"runId": "wf_1", "status": "started"},
+    "Grep": {
+        "mode": "content",
+        "numFiles": 1,
+        "numLines": 2,
+        "numMatches": 2,
+        "filenames": ["tea.py"],
+        "content": "tea",
+    },
     "Task": {
         "agentId": "a5b6c7d8",
         "content": [{"type": "text", "text": "Nothing there."}],
         "status": "completed",
         "isAsync": False,
         "totalToolUseCount": 3,
-        "totalTokens": 4,
-        "totalDurationMs": 5,
+        "totalTokens": 900,
+        "totalDurationMs": 4000,
     },
-    "Grep": {"mode": "content", "numFiles": 1, "numLines": 2, "numMatches": 3},
 }
 _REMARKS: Final = (
     ("stop_hook_summary", {"hookInfos": [{"command": "lint"}], "hookErrors": ["bad"], "hookAdditionalContext": ["c"]}),

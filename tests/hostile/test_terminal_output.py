@@ -151,7 +151,7 @@ def test_an_export_from_a_window_names_its_file_without_being_obeyed(tmp_path: P
     (folder := tmp_path / f"here{name}").mkdir()
     path = sessions.write(sessions.records(), tmp_path / "store" / "projects" / "-p" / f"s{name}.jsonl")
     with Window("browse", "--root", tmp_path / "store", cwd=folder, HOME=str(tmp_path)) as window:
-        window.until("Make tea")
+        window.until("tea.txt")
         window.type(b"e")
         window.until("Enter export")
         window.type(b"\r")
