@@ -44,6 +44,8 @@ _STYLES: Final = Theme(
         "markdown.h1": "bold underline",
         "markdown.h2": "bold underline",
         "markdown.h3": "bold",
+        "markdown.table.header": "bold",
+        "markdown.item.number": "bold",
         "markdown.h4": "bold italic",
         "markdown.item.bullet": "bold",
         "markdown.link": "blue",
@@ -116,23 +118,24 @@ def text_rows(text: Text, width: int) -> list[Row]:
     rows = list(fold_lines(text.plain, max(width, NARROWEST)))
     # Every other piece lies between two rows.
     pieces = text.divide([place for row in rows for place in (row.start, row.end)])
-    return [_segments(piece, row.blanks) for row, piece in zip(rows, pieces[1::2], strict=True)]
+    drawn = (text_row(piece) for piece in pieces[1::2])
+    return [[Segment(" " * row.blanks), *one] if row.blanks else one for row, one in zip(rows, drawn, strict=True)]
 
 
-def _segments(text: Text, blanks: int) -> Row:
+def text_row(text: Text) -> Row:
+    """A text of one line as a row."""
     console = drawing_console()
-    segments = list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
-    return [Segment(" " * blanks), *segments] if blanks else segments
+    return list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
 
 
 def draw_rows(renderable: RenderableType, width: int) -> list[Row]:
     """A renderable in rows of this width."""
     console = drawing_console()
     options = console.options.update(width=max(width, NARROWEST))
-    return [_without_spaces(line) for line in console.render_lines(renderable, options, pad=False)]
+    return [strip_row(line) for line in console.render_lines(renderable, options, pad=False)]
 
 
-def _without_spaces(line: Row) -> Row:
+def strip_row(line: Row) -> Row:
     """A row without trailing spaces, unless they have a background."""
     while line and not (line[-1].style and line[-1].style.bgcolor):
         last = line[-1]
@@ -147,14 +150,13 @@ def _without_spaces(line: Row) -> Row:
 
 
 def markdown_rows(text: str, width: int) -> list[Row]:
-    """Rendered markdown, in rows of this width."""
-    return _without_wide_gaps(draw_rows(_markdown(text), width))
+    """Rendered markdown, in rows of this width; a text that is too long or too deep is shown as it is."""
+    from claude_session_player.export.drawn_markdown import TerminalMarkdown
 
-
-def _markdown(text: str) -> RenderableType:
-    from rich.markdown import Markdown
-
-    return Markdown(mark_controls(text), code_theme=code_theme(), hyperlinks=False)
+    text = mark_controls(text)
+    if len(text) <= MOST_DRAWN and (drawn := TerminalMarkdown(text)).fits(width):
+        return _without_wide_gaps(draw_rows(drawn, width))
+    return text_rows(Text(text), width)
 
 
 def _without_wide_gaps(rows: list[Row]) -> list[Row]:

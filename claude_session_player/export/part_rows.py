@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from claude_session_player.export.drawing import MOST_DRAWN, code_text, crop_row, markdown_rows, text_rows
+from claude_session_player.export.drawing import MOST_DRAWN, code_text, crop_row, markdown_rows, text_row, text_rows
 from claude_session_player.format import lenient_json
 from claude_session_player.format.content import Checklist, Code, Data, Diff, Part, Prose
 from claude_session_player.tools.parts import ADDED, REMOVED
@@ -58,14 +58,7 @@ def _lines(text: Text, look: PartLook) -> list[Row]:
     if not look.is_cropped:
         return text_rows(text, look.width)
     text.expand_tabs(_TAB)
-    return [crop_row(_one_row(line), look.width) for line in text.split("\n", allow_blank=True)]
-
-
-def _one_row(line: Text) -> Row:
-    from claude_session_player.export.drawing import drawing_console
-
-    console = drawing_console()
-    return list(Segment.apply_style(line.render(console, end=""), console.get_style(line.style)))
+    return [crop_row(text_row(line), look.width) for line in text.split("\n", allow_blank=True)]
 
 
 def _prose(part: Prose, look: PartLook) -> list[Row]:
