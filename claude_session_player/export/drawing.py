@@ -6,6 +6,7 @@ The libraries for markdown and code are imported on first use: most sessions beg
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Final
@@ -33,6 +34,10 @@ MOST_DRAWN: Final = 20_000
 NARROWEST: Final = 8
 """Columns that a row has at least, even on a terminal with fewer."""
 TAB_WIDTH: Final = 8
+_SIGNS_PER_COLUMN: Final = 4
+"""How many characters are measured for each column of a row: some have no width."""
+_LOOSE_JOINERS: Final = re.compile(r"(?<![^\s\u200d])\u200d+|\u200d+(?=[\s\u200d]|$)")
+"""Joiners that join nothing; rich cannot measure a text with them."""
 _LEXER_ERROR: Final = "Token.Error"
 _LIGHT_BACKGROUNDS: Final = frozenset(("7", "15"))
 
@@ -102,8 +107,27 @@ def crop_row(row: Row, width: int) -> Row:
     """A row of at most this width; a cut is marked."""
     if row_width(row) <= width:
         return row
-    kept, *_ = Segment.divide(row, [max(width - 1, 0)])
+    kept: Row = []
+    room = max(width - 1, 0)
+    for segment in row:
+        text = _fitting_start(segment.text, room)
+        kept.append(Segment(text, segment.style))
+        room -= cell_len(text)
+        if text != segment.text:
+            break
     return [*kept, Segment(ELLIPSIS, row[-1].style)]
+
+
+def _fitting_start(text: str, room: int) -> str:
+    """The beginning of a text that has room, measured as a whole: joined signs are narrower than their parts."""
+    if text.isascii():
+        return text[:room]
+    if cell_len(text) <= room:
+        return text
+    start = text[: room * _SIGNS_PER_COLUMN]
+    while cell_len(start) > room:
+        start = start[:-1]
+    return start
 
 
 def indent_rows(rows: Iterable[Row], first: str, style: Style | None = None, rest: str | None = None) -> list[Row]:
@@ -119,7 +143,12 @@ def text_rows(text: Text, width: int) -> list[Row]:
     # Every other piece lies between two rows.
     pieces = text.divide([place for row in rows for place in (row.start, row.end)])
     drawn = (text_row(piece) for piece in pieces[1::2])
-    return [[Segment(" " * row.blanks), *one] if row.blanks else one for row, one in zip(rows, drawn, strict=True)]
+    indented = (
+        [Segment(" " * row.blanks), *one] if row.blanks else one for row, one in zip(rows, drawn, strict=True)
+    )
+    if text.plain.isascii():
+        return list(indented)
+    return [crop_row(row, max(width, NARROWEST)) for row in indented]  # a style may end inside of joined signs
 
 
 def text_row(text: Text) -> Row:
@@ -137,13 +166,18 @@ def draw_rows(renderable: RenderableType, width: int) -> list[Row]:
 
 def strip_row(line: Row) -> Row:
     """A row without trailing spaces, unless they have a background."""
-    while line and not (line[-1].style and line[-1].style.bgcolor):
+    while line and not _has_background(line[-1]):
         last = line[-1]
         text = last.text.rstrip(" ")
         line = line[:-1]
         if text:
             return [*line, Segment(text, last.style)]
     return line
+
+
+def _has_background(segment: Segment) -> bool:
+    colour = segment.style.bgcolor if segment.style else None
+    return colour is not None and not colour.is_default
 
 
 # --- markdown and code ------------------------------------------------------------------------------
@@ -153,7 +187,7 @@ def markdown_rows(text: str, width: int) -> list[Row]:
     """Rendered markdown, in rows of this width; a text that is too long or too deep is shown as it is."""
     from claude_session_player.export.drawn_markdown import TerminalMarkdown
 
-    text = mark_controls(text)
+    text = _LOOSE_JOINERS.sub("", mark_controls(text))
     if len(text) <= MOST_DRAWN and (drawn := TerminalMarkdown(text)).fits(width):
         return _without_wide_gaps(draw_rows(drawn, width))
     return text_rows(Text(text), width)
