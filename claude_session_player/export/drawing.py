@@ -143,9 +143,7 @@ def text_rows(text: Text, width: int) -> list[Row]:
     # Every other piece lies between two rows.
     pieces = text.divide([place for row in rows for place in (row.start, row.end)])
     drawn = (text_row(piece) for piece in pieces[1::2])
-    indented = (
-        [Segment(" " * row.blanks), *one] if row.blanks else one for row, one in zip(rows, drawn, strict=True)
-    )
+    indented = ([Segment(" " * row.blanks), *one] if row.blanks else one for row, one in zip(rows, drawn, strict=True))
     if text.plain.isascii():
         return list(indented)
     return [crop_row(row, max(width, NARROWEST)) for row in indented]  # a style may end inside of joined signs

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.results import decode_task_result
+from claude_session_player.tools.parts import DONE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
