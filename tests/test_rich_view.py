@@ -309,7 +309,7 @@ def test_a_result_before_its_call_is_told_by_its_tool() -> None:
 
 # --- all elements -----------------------------------------------------------------------------------
 
-ODD = st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b\r\n\t\x9b‮茶😀"), max_size=200)
+ODD = st.text(st.characters(codec="utf-8") | st.sampled_from("\x1b\r\n\t\x9b‮茶😀\u200d\ufe0f❤"), max_size=200)
 PATCH_LINES = st.lists(
     st.tuples(st.sampled_from(" +-"), st.text(st.characters(codec="utf-8", exclude_characters="\n")))
 )
@@ -342,11 +342,10 @@ elements: st.SearchStrategy[ScreenElement] = st.one_of(
 )
 
 
-@given(elements, st.integers(1, 120), st.booleans())
+@given(elements, st.integers(8, 120), st.booleans())
 def test_no_element_is_wider_than_the_terminal_or_commands_it(
     element: ScreenElement, width: int, is_folded: bool
 ) -> None:
-    width = max(width, 12)
     for row in draw_element(element, View.rich(), width, is_folded=is_folded):
         assert row_width(row) <= width
         assert not set(row_text(row)) & set("\x1b\x9b\r\n\x07‮")
@@ -361,6 +360,15 @@ def test_line_numbers_of_a_diff_count_each_side(lines: list[tuple[str, str]], ol
     assert after == list(range(new, new + len(after)))
     assert before == sorted(before, key=lambda number: number or 0)
     assert [(line.sign, line.text) for line in numbered] == lines
+
+
+def test_notes_between_the_lines_of_a_diff_are_whole_and_have_no_number() -> None:
+    assert number_lines(Diff("+a\n\\ No newline at end of file\n+b\n… 3 more lines", 4)) == [
+        DiffLine("+", "a", 4),
+        DiffLine("@", "\\ No newline at end of file"),
+        DiffLine("+", "b", 5),
+        DiffLine("@", "… 3 more lines"),
+    ]
 
 
 def test_a_diff_without_known_places_has_no_numbers() -> None:

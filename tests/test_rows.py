@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
+from rich.segment import Segment
 from rich.text import Span, Text
 
-from claude_session_player.export import terminal
-from claude_session_player.export.drawing import MOST_DRAWN
+from claude_session_player.export import drawing, terminal
+from claude_session_player.export.drawing import MOST_DRAWN, crop_row, markdown_rows, row_text, row_width
 from claude_session_player.models import (
     AssistantText,
     SystemOutput,
@@ -46,6 +48,64 @@ def test_an_answer_is_drawn_as_markdown() -> None:
 def test_code_has_one_empty_row_around_it() -> None:
     rows = texts(AssistantText("Look:\n\n```python\nx = 1\n```\n\nDone."))
     assert [row.strip() for row in rows] == ["● Look:", "", "x = 1", "", "Done."]
+
+
+WORDS = st.from_regex(r"[a-z][a-z<>/=&;.]{0,30}|<[a-z<>/=&;.]{1,30}|<[a-z]{2}::[a-z]{1,9}>", fullmatch=True)
+LINES = st.builds(lambda first, more: " ".join(["a", first, *more]), WORDS, st.lists(WORDS, max_size=12))
+
+
+@given(st.lists(LINES, min_size=1, max_size=6), st.integers(8, 100))
+def test_every_word_of_an_answer_is_drawn_on_its_line(lines: list[str], width: int) -> None:
+    lines = [line.replace("&", "&amp;") for line in lines]
+    drawn = markdown_rows("\n".join(lines), width)
+    kept = "".join(row_text(row) for row in drawn).replace(" ", "")
+    assert kept == "".join(lines).replace("&amp;", "&").replace(" ", "")
+    assert all(row_width(row) <= width for row in drawn)
+    assert len(drawn) >= len(lines)
+
+
+def test_tags_scripts_and_comments_are_text() -> None:
+    answer = "Vec<T>, <div class=x> and <std::string>.\n<script>\nalert(1)\n</script>\n\n<!-- see -->"
+    assert [row.strip("● ") for row in texts(AssistantText(answer), 80)] == [*answer.split("\n")]
+
+
+def test_nothing_is_hidden_in_links_pictures_and_definitions() -> None:
+    assert texts(AssistantText("![kettle](k.png)\n\n[INFO]: started")) == [
+        "● !kettle (k.png)",
+        "  ",
+        "  [INFO]: started",
+    ]
+
+
+def test_long_words_of_a_table_go_on_in_the_next_row() -> None:
+    drawn = texts(AssistantText(f"| a | b |\n|---|---|\n| {'x' * 50} | {'y' * 50} |"))
+    told = "".join(drawn)
+    assert (told.count("x"), told.count("y")) == (50, 50)
+
+
+SIGNS = st.text(st.sampled_from("a \t茶👩🚀❤\u200d\ufe0f\u0301"), max_size=60)
+
+
+@given(SIGNS, st.integers(0, 60), st.integers(8, 24))
+def test_joined_signs_make_no_row_wider(signs: str, end: int, width: int) -> None:
+    text = Text(signs)
+    text.stylize("red", end)
+    row = [Segment(part.replace("\t", " ")) for part in (signs[:end], signs[end:])]
+    for drawn in (*drawing.text_rows(text, width), *markdown_rows(signs, width), crop_row(row, width)):
+        assert row_width(drawn) <= width
+
+
+@pytest.mark.parametrize("mark", [">", "- ", "1. "])
+def test_blocks_that_are_nested_too_deep_are_shown_as_they_are(mark: str) -> None:
+    for depth in (2, 6, 30):
+        for width in (8, 40):
+            rows = markdown_rows(f"{mark * depth}steep", width)
+            assert "steep" in "".join(row_text(row).strip() for row in rows)
+
+
+def test_half_a_construct_is_no_error_in_the_code_of_an_answer() -> None:
+    drawn = markdown_rows('```python\nx = "half\n\n$ ?\n```', 40)
+    assert not [one for row in drawn for one in row if one.style and one.style.underline]
 
 
 def test_an_answer_that_is_too_long_to_be_drawn_is_shown_as_it_is() -> None:

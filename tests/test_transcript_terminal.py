@@ -78,9 +78,20 @@ def test_edits_are_coloured_diffs() -> None:
     session = SessionBuilder().prompt("Hi")
     session.response(call("Edit", "e", file_path="/a.py", old_string="one\ntwo", new_string="one\nthree"))
     drawn = draw(session.result("e"), colours=True)
-    assert coloured(drawn, "-two") == "\x1b[31m"
-    assert coloured(drawn, "+three") == "\x1b[32m"
-    assert rows(_COLOUR.sub("", drawn))[-3:] == ["   one", "  -two", "  +three"]
+    assert coloured(drawn, "two") == "\x1b[31m"
+    assert coloured(drawn, "+ ") == "\x1b[32m"
+    assert rows(_COLOUR.sub("", drawn))[-3:] == ["    one", "  - two", "  + three"]
+
+
+def test_a_recorded_change_has_line_numbers_and_says_what_is_left_out() -> None:
+    lines = [f"+line {number}" for number in range(200)]
+    patch = {"structuredPatch": [{"oldStart": 7, "newStart": 7, "lines": lines}]}
+    session = SessionBuilder().prompt("Hi").response(call("Edit", "e", file_path="/a.py", new_string="x"))
+    told = rows(draw(session.result("e", toolUseResult=patch)))
+    first = next(number for number, row in enumerate(told) if row.endswith("line 0"))
+    assert (told[first], told[first + 1]) == ("   7 + line 0", "   8 + line 1")
+    assert told[-1].startswith("  … ")
+    assert told[-1].endswith(" more lines")
 
 
 def test_a_command_has_its_output_as_text_and_a_failure_is_red() -> None:

@@ -6,6 +6,7 @@ The libraries for markdown and code are imported on first use: most sessions beg
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING, Final
@@ -33,6 +34,10 @@ MOST_DRAWN: Final = 20_000
 NARROWEST: Final = 8
 """Columns that a row has at least, even on a terminal with fewer."""
 TAB_WIDTH: Final = 8
+_SIGNS_PER_COLUMN: Final = 4
+"""How many characters are measured for each column of a row: some have no width."""
+_LOOSE_JOINERS: Final = re.compile(r"(?<![^\s\u200d])\u200d+|\u200d+(?=[\s\u200d]|$)")
+"""Joiners that join nothing; rich cannot measure a text with them."""
 _LEXER_ERROR: Final = "Token.Error"
 _LIGHT_BACKGROUNDS: Final = frozenset(("7", "15"))
 
@@ -44,6 +49,8 @@ _STYLES: Final = Theme(
         "markdown.h1": "bold underline",
         "markdown.h2": "bold underline",
         "markdown.h3": "bold",
+        "markdown.table.header": "bold",
+        "markdown.item.number": "bold",
         "markdown.h4": "bold italic",
         "markdown.item.bullet": "bold",
         "markdown.link": "blue",
@@ -100,8 +107,27 @@ def crop_row(row: Row, width: int) -> Row:
     """A row of at most this width; a cut is marked."""
     if row_width(row) <= width:
         return row
-    kept, *_ = Segment.divide(row, [max(width - 1, 0)])
+    kept: Row = []
+    room = max(width - 1, 0)
+    for segment in row:
+        text = _fitting_start(segment.text, room)
+        kept.append(Segment(text, segment.style))
+        room -= cell_len(text)
+        if text != segment.text:
+            break
     return [*kept, Segment(ELLIPSIS, row[-1].style)]
+
+
+def _fitting_start(text: str, room: int) -> str:
+    """The beginning of a text that has room, measured as a whole: joined signs are narrower than their parts."""
+    if text.isascii():
+        return text[:room]
+    if cell_len(text) <= room:
+        return text
+    start = text[: room * _SIGNS_PER_COLUMN]
+    while cell_len(start) > room:
+        start = start[:-1]
+    return start
 
 
 def indent_rows(rows: Iterable[Row], first: str, style: Style | None = None, rest: str | None = None) -> list[Row]:
@@ -116,25 +142,29 @@ def text_rows(text: Text, width: int) -> list[Row]:
     rows = list(fold_lines(text.plain, max(width, NARROWEST)))
     # Every other piece lies between two rows.
     pieces = text.divide([place for row in rows for place in (row.start, row.end)])
-    return [_segments(piece, row.blanks) for row, piece in zip(rows, pieces[1::2], strict=True)]
+    drawn = (text_row(piece) for piece in pieces[1::2])
+    indented = ([Segment(" " * row.blanks), *one] if row.blanks else one for row, one in zip(rows, drawn, strict=True))
+    if text.plain.isascii():
+        return list(indented)
+    return [crop_row(row, max(width, NARROWEST)) for row in indented]  # a style may end inside of joined signs
 
 
-def _segments(text: Text, blanks: int) -> Row:
+def text_row(text: Text) -> Row:
+    """A text of one line as a row."""
     console = drawing_console()
-    segments = list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
-    return [Segment(" " * blanks), *segments] if blanks else segments
+    return list(Segment.apply_style(text.render(console, end=""), console.get_style(text.style)))
 
 
 def draw_rows(renderable: RenderableType, width: int) -> list[Row]:
     """A renderable in rows of this width."""
     console = drawing_console()
     options = console.options.update(width=max(width, NARROWEST))
-    return [_without_spaces(line) for line in console.render_lines(renderable, options, pad=False)]
+    return [strip_row(line) for line in console.render_lines(renderable, options, pad=False)]
 
 
-def _without_spaces(line: Row) -> Row:
+def strip_row(line: Row) -> Row:
     """A row without trailing spaces, unless they have a background."""
-    while line and not (line[-1].style and line[-1].style.bgcolor):
+    while line and not _has_background(line[-1]):
         last = line[-1]
         text = last.text.rstrip(" ")
         line = line[:-1]
@@ -143,18 +173,22 @@ def _without_spaces(line: Row) -> Row:
     return line
 
 
+def _has_background(segment: Segment) -> bool:
+    colour = segment.style.bgcolor if segment.style else None
+    return colour is not None and not colour.is_default
+
+
 # --- markdown and code ------------------------------------------------------------------------------
 
 
 def markdown_rows(text: str, width: int) -> list[Row]:
-    """Rendered markdown, in rows of this width."""
-    return _without_wide_gaps(draw_rows(_markdown(text), width))
+    """Rendered markdown, in rows of this width; a text that is too long or too deep is shown as it is."""
+    from claude_session_player.export.drawn_markdown import TerminalMarkdown
 
-
-def _markdown(text: str) -> RenderableType:
-    from rich.markdown import Markdown
-
-    return Markdown(mark_controls(text), code_theme=code_theme(), hyperlinks=False)
+    text = _LOOSE_JOINERS.sub("", mark_controls(text))
+    if len(text) <= MOST_DRAWN and (drawn := TerminalMarkdown(text)).fits(width):
+        return _without_wide_gaps(draw_rows(drawn, width))
+    return text_rows(Text(text), width)
 
 
 def _without_wide_gaps(rows: list[Row]) -> list[Row]:

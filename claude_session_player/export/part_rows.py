@@ -11,7 +11,7 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 
-from claude_session_player.export.drawing import MOST_DRAWN, code_text, crop_row, markdown_rows, text_rows
+from claude_session_player.export.drawing import MOST_DRAWN, code_text, crop_row, markdown_rows, text_row, text_rows
 from claude_session_player.format import lenient_json
 from claude_session_player.format.content import Checklist, Code, Data, Diff, Part, Prose
 from claude_session_player.tools.parts import ADDED, REMOVED
@@ -31,6 +31,8 @@ _TAB: Final = 4
 _HUNK_HEAD: Final = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
 _HEAD: Final = Style(color="cyan", dim=True)
 _QUIET: Final = Style(dim=True)
+_LINE_SIGNS: Final = (" ", ADDED, REMOVED, "")
+"""What lines of a file begin with in a diff; other lines are heads and notes."""
 _SIGN_STYLES: Final = {ADDED: Style(color="green"), REMOVED: Style(color="red")}
 
 
@@ -42,6 +44,8 @@ class PartLook(NamedTuple):
     """The file that it is about."""
     is_cropped: bool = False
     """True if each line takes one row, so that a few lines are a few rows."""
+    is_whole: bool = False
+    """True if all of a long part is shown."""
 
 
 def part_rows(part: Part, look: PartLook) -> list[Row]:
@@ -58,28 +62,21 @@ def _lines(text: Text, look: PartLook) -> list[Row]:
     if not look.is_cropped:
         return text_rows(text, look.width)
     text.expand_tabs(_TAB)
-    return [crop_row(_one_row(line), look.width) for line in text.split("\n", allow_blank=True)]
-
-
-def _one_row(line: Text) -> Row:
-    from claude_session_player.export.drawing import drawing_console
-
-    console = drawing_console()
-    return list(Segment.apply_style(line.render(console, end=""), console.get_style(line.style)))
+    return [crop_row(text_row(line), look.width) for line in text.split("\n", allow_blank=True)]
 
 
 def _prose(part: Prose, look: PartLook) -> list[Row]:
     if len(part.text) > MOST_DRAWN:
-        return _lines(Text(_cut(part.text)), look)
+        return _lines(Text(_shown(part.text, look)), look)
     return markdown_rows(part.text, look.width)
 
 
 def _code(part: Code, look: PartLook) -> list[Row]:
-    return _lines(code_text(_cut(part.text), part.language or file_language(look.name)), look)
+    return _lines(code_text(_shown(part.text, look), part.language or file_language(look.name)), look)
 
 
 def _data(part: Data, look: PartLook) -> list[Row]:
-    return _lines(code_text(_cut(lenient_json.pretty(part.value)), "json"), look)
+    return _lines(code_text(_shown(lenient_json.pretty(part.value), look), "json"), look)
 
 
 def _checklist(part: Checklist, look: PartLook) -> list[Row]:
@@ -94,7 +91,10 @@ def _checklist(part: Checklist, look: PartLook) -> list[Row]:
 
 
 class DiffLine(NamedTuple):
-    """A line of a diff: its sign, its text without it, and its number in the file, if that is known."""
+    """A line of a diff: its sign, its text without it, and its number in the file, if that is known.
+
+    The sign of heads and notes is `@`, and their text is the whole line.
+    """
 
     sign: str
     text: str
@@ -115,13 +115,14 @@ def number_lines(part: Diff) -> list[DiffLine]:
     lines: list[DiffLine] = []
     for line in part.text.split("\n"):
         sign = line[:1]
-        if sign == "@":
+        if sign not in _LINE_SIGNS:
             head = _HUNK_HEAD.match(line)
-            old, new = (int(head[1]), int(head[2])) if head else (None, None)
-            lines.append(DiffLine(sign, line))
+            if sign == "@":
+                old, new = (int(head[1]), int(head[2])) if head else (None, None)
+            lines.append(DiffLine("@", line))
             continue
         number = old if sign == REMOVED else new
-        lines.append(DiffLine(sign if sign in _SIGN_STYLES else " ", line[1:], number))
+        lines.append(DiffLine(sign or " ", line[1:], number))
         old = old if old is None or sign == ADDED else old + 1
         new = new if new is None or sign == REMOVED else new + 1
     return lines
@@ -129,7 +130,7 @@ def number_lines(part: Diff) -> list[DiffLine]:
 
 def _diff(part: Diff, look: PartLook) -> list[Row]:
     """The lines with their numbers and signs, in the colours of their language; the first head says nothing new."""
-    lines = number_lines(Diff(_cut(part.text), part.start))
+    lines = number_lines(Diff(_shown(part.text, look), part.start))
     if lines[0].sign == "@" and _HUNK_HEAD.match(lines[0].text):
         lines = lines[1:]
     if not lines:
@@ -155,7 +156,7 @@ def _diff_line(line: DiffLine, coloured: Text, digits: int, look: PartLook) -> l
     if line.sign == REMOVED:
         coloured = Text(coloured.plain, style="red")
     coloured.expand_tabs(_TAB)
-    inner = PartLook(max(look.width - cell_len(gutter.text), 1), is_cropped=look.is_cropped)
+    inner = look._replace(width=max(look.width - cell_len(gutter.text), 1))
     blank = Segment(" " * cell_len(gutter.text))
     return [[blank if number else gutter, *row] for number, row in enumerate(_lines(coloured, inner))]
 
@@ -169,8 +170,10 @@ _DRAWINGS: Final[dict[type, Callable[[Any, PartLook], list[Row]]]] = {
 }
 
 
-def _cut(text: str) -> str:
-    """The beginning of a text, without control characters; says how much is left out."""
+def _shown(text: str, look: PartLook) -> str:
+    """The beginning of a text, or all of it, without control characters; says how much is left out."""
+    if look.is_whole:
+        return mark_controls(text)
     kept = "\n".join(text[:_MOST_CHARACTERS].split("\n", _MOST_LINES)[:_MOST_LINES])
     more = len(text) - len(kept)
     marked = mark_controls(kept)

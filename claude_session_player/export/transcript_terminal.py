@@ -6,67 +6,49 @@ and rules still tell entries apart.
 
 from __future__ import annotations
 
-import os
-from functools import cache
-from io import StringIO
-from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from markdown_it import MarkdownIt
-from rich.color import ColorSystem
-from rich.console import Console
-from rich.markdown import CodeBlock, Heading, HorizontalRule, Markdown
-from rich.padding import Padding
-from rich.segment import Segment
-from rich.style import Style
-from rich.syntax import Syntax
 from rich.text import Text
-from rich.theme import Theme
 
 from claude_session_player.export.commonmark import shorten_text, single_line, tidy_text
+from claude_session_player.export.drawing import markdown_rows, row_text, strip_row, text_row, text_rows
+from claude_session_player.export.part_rows import PartLook, part_rows
 from claude_session_player.export.registry import TranscriptWriter
-from claude_session_player.export.terminal import fold_lines
+from claude_session_player.export.terminal import encode_segments, fold_lines
 from claude_session_player.export.transcript import HEADINGS, call_outcome, call_reply, picture_label
 from claude_session_player.format import lenient_json
-from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Part, Picture, Prose
+from claude_session_player.format.content import (
+    CallParts,
+    Checklist,
+    ChecklistItem,
+    Code,
+    Data,
+    Diff,
+    Part,
+    Picture,
+    Prose,
+)
 from claude_session_player.transcript import Entry, EntryKind, TranscriptCall
 from claude_session_player.util.humanize import UNKNOWN_TIME, transcript_time
-from claude_session_player.util.text import base_name, mark_controls, printable
+from claude_session_player.util.text import mark_controls, printable
 from claude_session_player.util.times import zone_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from rich.console import ConsoleOptions, RenderableType, RenderResult
-
+    from claude_session_player.export.drawing import Row
     from claude_session_player.export.transcript import TranscriptStyle
     from claude_session_player.transcript import PlacedEntry, Subagent
 
 WIDEST: Final = 100
 """Columns: longer lines are hard to read."""
 _NARROWEST: Final = 20
-_MOST_RENDERED: Final = 20_000
-"""Characters of a text that is rendered as markdown, or highlighted; a longer one is drawn as it is."""
 _MOST_BARS: Final = 8
 """Sub-agents that are nested deeper are indented no further."""
 _MAX_WORDS: Final = 300
 _INDENT: Final = "  "
 _RESULT_MARK: Final = "└ "
-_LIGHT_BACKGROUNDS: Final = ("7", "15")
-_DIFF_STYLES: Final = {"+": "green", "-": "red", "@": "cyan", " ": "dim"}
-_THEME: Final = Theme(
-    {
-        **dict.fromkeys(("markdown.block_quote", "markdown.hr", "markdown.table.border"), "dim"),
-        **dict.fromkeys(("markdown.h2", "markdown.h3", "markdown.table.header"), "bold"),
-        **dict.fromkeys(("markdown.item.bullet", "markdown.item.number"), "bold"),
-        "markdown.h1": "bold underline",
-        "markdown.h4": "bold italic",
-        "markdown.code": "cyan",
-        "markdown.code_block": "none",
-        "markdown.link": "blue",
-        "markdown.link_url": "blue underline",
-    }
-)
+_COMMAND: Final = "$ "
 
 
 class _Look(NamedTuple):
@@ -119,7 +101,7 @@ def draw_entries(entries: Iterable[PlacedEntry], style: TranscriptStyle) -> Iter
             continue
         rows, day = _EntryDrawing(pen, placed, day).rows(), _day(placed.entry, day)
         if rows:
-            bar = pen.encode(Text("│", "magenta dim")) + " "
+            bar = pen.write(Text("│", "magenta dim")) + " "
             indent = bar * min(placed.depth, _MOST_BARS)
             yield _Block(placed.depth, "\n".join([indent + row for row in rows]), bar)
 
@@ -162,130 +144,35 @@ def _day(entry: Entry, day: str) -> str:
 # --- rows ---------------------------------------------------------------------------------------------
 
 
-class _Heading(Heading):
-    """A heading without a frame, where it begins."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        text = self.text.copy()
-        text.justify = "left"
-        yield text
-
-
-class _CodeBlock(CodeBlock):
-    """Code without a background and without empty rows around it."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Padding(_highlight(str(self.text).rstrip(), self.lexer_name), (0, 0, 0, len(_INDENT)))
-
-
-class _Rule(HorizontalRule):
-    """A thin line."""
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text("─" * options.max_width, "dim")
-
-
-class _Markdown(Markdown):
-    """Markdown in which HTML is text, and lines end where they do in the source."""
-
-    elements: ClassVar = {
-        **Markdown.elements,
-        "heading_open": _Heading,
-        "fence": _CodeBlock,
-        "code_block": _CodeBlock,
-        "hr": _Rule,
-    }
-
-    def __init__(self, text: str) -> None:
-        super().__init__("", hyperlinks=False)
-        self.markup = text
-        self.parsed = _markdown_parser().parse(text)
-        for token in self.parsed:
-            for child in token.children or ():
-                if child.type == "softbreak":
-                    child.type = "hardbreak"
-
-
-@cache
-def _markdown_parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-
-
-def _highlight(text: str, language: str) -> Text:
-    """Code in the terminal's colours."""
-    is_light = os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_BACKGROUNDS
-    theme = "ansi_light" if is_light else "ansi_dark"
-    drawn = Syntax("", language, theme=theme, background_color="default").highlight(text)
-    drawn.rstrip()
-    drawn.expand_tabs(8)
-    return drawn
-
-
 class _Pen:
     """Turns texts into rows with escape sequences for colours, and nothing else that a terminal would obey."""
 
     def __init__(self, style: TranscriptStyle) -> None:
         self.style = style
-        self._console = Console(
-            file=StringIO(), force_terminal=True, color_system="standard", theme=_THEME, legacy_windows=False,
-            emoji=False, highlight=False, markup=False, width=WIDEST,
-        )  # fmt: skip
 
-    def encode(self, text: Text) -> str:
+    def encode(self, row: Row) -> str:
+        """A drawn row, without spaces at its end."""
+        row = strip_row(row)
+        return encode_segments(row) if self.style.has_colours else mark_controls(row_text(row)).replace("\n", " ")
+
+    def write(self, text: Text) -> str:
         """A text of one row."""
-        base = self._console.get_style(text.style)
-        return self._encode(Segment.apply_style(text.render(self._console, end=""), base))
+        return self.encode(text_row(text))
 
-    def draw(self, drawn: RenderableType, indent: str, width: int) -> list[str]:
-        """Rows of something that rich can draw, without empty ones at both ends."""
-        options = self._console.options.update(width=max(width - len(indent), _NARROWEST))
-        rows = [self._encode(line) for line in self._console.render_lines(drawn, options, pad=False)]
-        rows = [indent + row if row else "" for row in rows]
-        while rows and not rows[-1]:
-            rows.pop()
-        return rows[next((number for number, row in enumerate(rows) if row), 0) :]
+    def rows(self, rows: Iterable[Row], indent: str = "") -> list[str]:
+        """Drawn rows behind an indent."""
+        return [f"{indent}{text}" if (text := self.encode(row)) else "" for row in rows]
 
     def markdown(self, text: str, indent: str, width: int) -> list[str]:
         """Rows of rendered markdown."""
-        text = mark_controls(tidy_text(text)).strip("\n")
-        if len(text) > _MOST_RENDERED:
-            return self.plain(text, "", indent, width)
-        rows = self.draw(_Markdown(text), indent, width)
-        return [row for before, row in pairwise(("", *rows)) if before or row]  # tables have empty edges
-
-    def code(self, text: str, language: str, indent: str, width: int) -> list[str]:
-        """Rows of highlighted code."""
-        text = mark_controls(text)
-        if not language or len(text) > _MOST_RENDERED:
-            return self.plain(text, "", indent, width)
-        return self.draw(_highlight(text, language), indent, width)
+        return self.rows(markdown_rows(tidy_text(text).strip("\n"), width - len(indent)), indent)
 
     def plain(self, text: str, style: str, indent: str, width: int) -> list[str]:
         """Rows of a text as it is, in one style."""
-        room = max(width - len(indent), _NARROWEST)
-        text = mark_controls(text).expandtabs(8)
         return [
-            f"{indent}{' ' * row.blanks}{self.encode(Text(text[row.start : row.end], style))}".rstrip()
-            for row in fold_lines(text, room)
+            f"{indent}{row}".rstrip()
+            for row in self.rows(text_rows(Text(mark_controls(text), style), width - len(indent)))
         ]
-
-    def diff(self, text: str, indent: str, width: int) -> list[str]:
-        """Rows of a diff; a line that is folded keeps its colour."""
-        lines = mark_controls(text).split("\n")
-        return [row for line in lines for row in self.plain(line, _DIFF_STYLES.get(line[:1], ""), indent, width)]
-
-    def _encode(self, segments: Iterable[Segment]) -> str:
-        parts = [(mark_controls(one.text).replace("\n", ""), one.style) for one in segments if not one.control]
-        while parts and not parts[-1][0].strip(" "):
-            parts.pop()
-        if parts:
-            parts[-1] = (parts[-1][0].rstrip(" "), parts[-1][1])
-        return "".join([self._styled(text, style) for text, style in parts])
-
-    def _styled(self, text: str, style: Style | None) -> str:
-        if not style or not self.style.has_colours:
-            return text
-        return style.render(text, color_system=ColorSystem.STANDARD)
 
 
 # --- entries ------------------------------------------------------------------------------------------
@@ -323,7 +210,7 @@ class _EntryDrawing:
         gap = self._width - first.cell_len - len(right) - 2
         filler = Text(f" {('─' if look.has_rule else ' ') * gap} ", f"{look.style.replace('bold', '')} dim")
         rows = [Text.assemble(first, filler, Text(right, "dim")), *(Text.assemble("  ", row) for row in more)]
-        return [self._pen.encode(row) for row in rows]
+        return [self._pen.write(row) for row in rows]
 
     def _folded(self, text: Text, room: int) -> list[Text]:
         rows = list(fold_lines(text.plain, max(room, _NARROWEST)))
@@ -341,7 +228,7 @@ class _EntryDrawing:
     # --- kinds of entries
 
     def _prompt(self) -> list[str]:
-        bar = self._pen.encode(Text("▌", "cyan")) + " "
+        bar = self._pen.write(Text("▌", "cyan")) + " "
         text = tidy_text(self._entry.text)
         rows = self._pen.plain(text, "", "", self._width - 2) if text else []
         return [*self._head(), *(bar + row for row in rows), *self._pictures()]
@@ -441,43 +328,44 @@ class _EntryDrawing:
         rows: list[str] = []
         for part in (*parts.returned, *call.pictures):
             rows += self._part(part, parts.name, style="red" if call.is_error else "")
-        mark = self._pen.encode(Text(_RESULT_MARK, "red" if call.is_error else "dim"))
+        mark = self._pen.write(Text(_RESULT_MARK, "red" if call.is_error else "dim"))
         marks = [f"{_INDENT}{mark} ", *[" " * len(_INDENT + _RESULT_MARK)] * len(rows)]
         return [(first + row).rstrip() for first, row in zip(marks, rows, strict=False)]
 
     def _part(self, part: Part, name: str, style: str = "", is_input: bool = False) -> list[str]:
         """One part of a call; `name` is the file that it is about."""
         pen, width = self._pen, self._width - len(_INDENT + _RESULT_MARK)
+        limit = pen.style.code_lines
+        look = PartLook(width, name, is_whole=True)
         match part:
             case Prose():
                 return pen.markdown(part.text, "", width)
             case Code():
-                return self._code(part, name, style, width, is_input)
+                return self._code(part, look, style, is_input)
             case Diff():
-                return (
-                    pen.diff(tidy_text(shorten_text(part.text, pen.style.diff_lines)), "", width) if part.text else []
-                )
+                text = tidy_text(shorten_text(part.text, pen.style.diff_lines))
+                return pen.rows(part_rows(Diff(text, part.start), look)) if text else []
             case Checklist():
-                items = [f"{'☑' if item.done else '☐'} {single_line(item.text)}" for item in part.items]
-                return [row for item in items for row in pen.plain(item, "dim" if item[0] == "☑" else "", "", width)]
+                items = (ChecklistItem(single_line(item.text), item.done) for item in part.items)
+                return pen.rows(part_rows(Checklist(tuple(items)), look))
             case Data():
-                return pen.code(shorten_text(lenient_json.pretty(part.value), pen.style.code_lines), "json", "", width)
+                text = shorten_text(lenient_json.pretty(part.value), limit)
+                return pen.rows(part_rows(Code(text, "json"), look))
             case Picture():
                 return pen.plain(picture_label(part, pen.style), "dim", "", width)
 
-    def _code(self, part: Code, name: str, style: str, width: int, is_input: bool) -> list[str]:
+    def _code(self, part: Code, look: PartLook, style: str, is_input: bool) -> list[str]:
         full = self._pen.style.is_full
         if not part.text or (part.lines == 0 and not full):
             return []
         limit = self._pen.style.code_lines if full or part.lines is None else part.lines
         text = tidy_text(shorten_text(part.text, limit))
-        if is_input and part.language == "bash":
-            rows = self._pen.code(text, part.language, "", width - 2)
-            return [("$ " if number == 0 else "  ") + row for number, row in enumerate(rows)]
-        language = part.language or os.path.splitext(base_name(name))[1].lstrip(".")
-        if style or not language:
-            return self._pen.plain(text, style, "", width)
-        return self._pen.code(text, language, "", width)
+        if style:
+            return self._pen.plain(text, style, "", look.width)
+        if not (is_input and part.language == "bash"):
+            return self._pen.rows(part_rows(Code(text, part.language), look))
+        rows = self._pen.rows(part_rows(Code(text, part.language), look._replace(width=look.width - len(_COMMAND))))
+        return [(" " * len(_COMMAND) if number else _COMMAND) + row for number, row in enumerate(rows)]
 
 
 _DRAWINGS: Final[dict[EntryKind, Callable[[_EntryDrawing], list[str]]]] = {

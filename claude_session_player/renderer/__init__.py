@@ -104,8 +104,6 @@ LATE: Final = hidden_by_rule("progress after the result")
 _LOOK_BACK: Final = 1000
 """The number of elements that are searched for a call by the uuid of its line."""
 
-_VISIBLE_LEVELS: Final = frozenset(("warning", "error"))
-"""The levels of system records that views with notices show."""
 NO_CONTENT: Final = "(No content)"
 EMPTY: Final = "(Empty)"
 

@@ -12,6 +12,7 @@ from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.notices import ATTACHMENTS, PASSING_HOOKS, NoticeRule, Notices, failure_reason
 from claude_session_player.linking.task_list import TASK_TOOLS, TaskList
 from claude_session_player.models import AssistantText, Note, ScreenState, ToolActivity, ToolCall
+from claude_session_player.tools.brief import DONE_ITEMS, LIST_ITEMS
 from claude_session_player.tools.parts import ToolReply
 from claude_session_player.util.text import strip_escapes, trim_breaks
 
@@ -40,12 +41,9 @@ def add_brief(state: ScreenState, call: ToolCall, reply: ToolReply) -> None:
     if state.tasks is None:
         state.tasks = TaskList()
     state.tasks.note(call.tool_name, call.input, reply.structured, reply.text)
-    items = {
-        "todos": [
-            {"content": f"#{number} {task.subject}", "status": task.status} for number, task in state.tasks.current()
-        ]
-    }
-    call.brief = tools.call_brief(tools.TODO_LIST, items, reply)
+    tasks, total = state.tasks.around_work(DONE_ITEMS, LIST_ITEMS)
+    items = [{"content": f"#{number} {task.subject}", "status": task.status} for number, task in tasks]
+    call.brief = tools.list_brief(items, total, reply)
 
 
 def add_server_result(state: ScreenState, event: Assistant, block: UnknownBlock) -> bool:

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from claude_session_player.format import lenient_json
 from claude_session_player.format.content import agent_response, result_parts
@@ -207,6 +208,13 @@ def call_brief(name: str, tool_input: Any, reply: ToolReply | None) -> CallBrief
         hides_output=tool.hides_output,
         prose_lines=_TASK_LINES if tool.is_agent else brief.PROSE_LINES,
     )
+
+
+def list_brief(items: list[dict[str, Any]], total: int, reply: ToolReply) -> CallBrief:
+    """A task list at a glance, of which only the items that are shown are given, and how many there are in all."""
+    whole = call_brief(TODO_LIST, {"todos": items}, reply)
+    given = tuple(replace(folded, more=total - len(items)) for folded in whole.given) if items else whole.given
+    return replace(whole, given=given)
 
 
 def display_name(name: str) -> str:

@@ -27,6 +27,8 @@ PROSE_LINES: Final = 12
 """Lines of a plan or of another text that is an input."""
 LIST_ITEMS: Final = 12
 """Items of a checklist."""
+DONE_ITEMS: Final = 2
+"""Items of a long checklist that are shown before the first one that is not done."""
 _LINE_WIDTH: Final = 300
 """Characters of a line: more than fit on a terminal."""
 _DATA_WIDTH: Final = 200
@@ -114,7 +116,7 @@ def _first_open(part: Checklist) -> int:
     """Where a long list begins so that what is being done is among the items that are shown."""
     count = len(part.items)
     done = next((number for number, item in enumerate(part.items) if not item.done), count)
-    return max(min(done - 2, count - LIST_ITEMS), 0)
+    return max(min(done - DONE_ITEMS, count - LIST_ITEMS), 0)
 
 
 def _first_lines(text: str, count: int) -> tuple[list[str], int]:

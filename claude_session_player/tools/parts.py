@@ -145,7 +145,8 @@ PartsBuilder = Callable[[dict[str, Any], ToolReply | None], CallParts]
 
 _BRIEF: Final = 5
 _EXTENT: Final = (("from line", "offset"), ("at most", "limit"))
-_DONE: Final = frozenset(("completed", "done"))
+DONE: Final = frozenset(("completed", "done"))
+"""The states of a task that is done."""
 
 
 # --- anything -----------------------------------------------------------------------------------
@@ -301,7 +302,7 @@ _TASK_FIELDS: Final = frozenset(("taskId", "subject", "activeForm", "description
 
 def _item(text: str, entry: dict[str, Any]) -> ChecklistItem:
     status = _text(entry, "status")
-    is_done = status in _DONE
+    is_done = status in DONE
     words = status.replace("_", " ")
     return ChecklistItem(f"{text} ({words})" if words and not is_done and words != "pending" else text, is_done)
 
