@@ -348,7 +348,7 @@ def apply_record(state: ScreenState, event: Event) -> RecordChange:
         marks |= _mark(element)
     if any(isinstance(element, ToolCall) and _is_edit_done(element, event.line) for element in touched):
         marks |= FrameMark.EDIT
-    if any(isinstance(element, ToolCall) and element.is_error for element in touched):
+    if any(isinstance(element, ToolCall) and _is_failure(element, event.line) for element in touched):
         marks |= FrameMark.ERROR
     if _has_failed(event):
         marks = (marks | FrameMark.ERROR) & ~FrameMark.RESPONSE
@@ -392,6 +392,11 @@ def _is_edit_done(call: ToolCall, line: int | None) -> bool:
         and not (call.result or "").startswith(_TOOL_ERROR)
         and changed_file(call) is not None
     )
+
+
+def _is_failure(call: ToolCall, line: int) -> bool:
+    """True if a line has the result of a call that has failed; what hooks say later is no further error."""
+    return call.is_error and call.result_line == line
 
 
 def _size(element: ScreenElement) -> int:
