@@ -219,9 +219,10 @@ class FrameIndex:
                 time = None
                 while event is not None and event.line == number:
                     time = to_epoch(event.timestamp) if time is None else time
-                    changes.append(change := apply_record(self._newest, event))
+                    change = apply_record(self._newest, event)
                     self.links.note(self._newest, event, self.frames)
                     self.progress.add(event)
+                    changes.append(change.without_error() if self.progress.repeats_failure else change)
                     if change.marks & _LOGGED:
                         self._log_elements(number)
                     event = next(events, None)
@@ -324,6 +325,10 @@ class RecordChange(NamedTuple):
     is_visible: bool
     size: int
     marks: FrameMark
+
+    def without_error(self) -> RecordChange:
+        """The change by a record that only says again that a call has failed."""
+        return self._replace(marks=self.marks & ~FrameMark.ERROR)
 
 
 def build_frame(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:

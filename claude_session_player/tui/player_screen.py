@@ -184,15 +184,12 @@ class PlayerScreen(MotionScreen):
             self.pane.show(self.playback.elements())
         except SessionError as error:
             self.notify(str(error), severity="error")
-        self._show_timeline()
+        index = self.playback.frame_index
+        self._timeline.show(index.frames, index.links.spans, index.links.changes)
         self._show_cursor()
         self.follow_chapters()
         self.show_status()
         self.wait()
-
-    def _show_timeline(self) -> None:
-        index = self.playback.frame_index
-        self._timeline.show(index.frames, index.links.spans, index.links.changes)
 
     def show_status(self) -> None:
         """Show the state of the player, or what the timeline is pointed at, and the keys that matter now."""
@@ -421,7 +418,6 @@ class PlayerScreen(MotionScreen):
         self.pane.redraw(is_stale=True)
         self.playback.set_view(view)
         self.search_bar.end()
-        self._show_timeline()
         self._name_place()
         self._build_frames()
 
