@@ -147,9 +147,9 @@ def test_a_key_that_comes_before_a_screen_is_built_does_nothing() -> None:
     async def script(pilot: Pilot[Any]) -> None:
         opened = app.push_screen(PlayerScreen(recording()))
         assert not app.screen.is_mounted
-        assert not await app.run_action("expand", default_namespace=app.screen)
+        assert not await app.run_action("unfold", default_namespace=app.screen)
         await opened
-        assert await app.run_action("expand", default_namespace=app.screen)
+        assert await app.run_action("unfold", default_namespace=app.screen)
 
     run(app, script)
 
@@ -167,7 +167,7 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch, colours
 def team() -> SessionBuilder:
     """A teapot whose rich view has more frames and lanes than the screen of the specification."""
     session = teapot().response(*(call("Task", f"a{n}", description=f"Look {n}") for n in range(5)))
-    session.attachment("hook_additional_context", hookName="Stop", toolUseID="b", content=["Well done."])
+    session.attachment("hook_success", hookName="PostToolUse", toolUseID="b", stdout="Well done.")
     for number in range(30):
         session.response(text(f"Step {number}")).compaction()
     return session.result("a0").result("a1").prompt("Go on")
