@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, ClassVar
 
 import pytest
@@ -14,11 +15,16 @@ from claude_session_player import View
 from claude_session_player.player.chapters import Chapter, list_chapters
 from claude_session_player.player.frame_index import FrameIndex
 from claude_session_player.player.recording import MemorySource
+from claude_session_player.player.timeline import parse_position
+from claude_session_player.tui import motions
+from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopup
+from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, call, text
-from tests.players import notice, player, screen_of
+from tests.players import notice, played, player, recording, screen_of
 from tests.screens import run, text_of, until
 from tests.test_frame_index import COMPACTED, RECORDS, lines_of
+from tests.zones import system_zone
 
 
 def index_of(lines: list[bytes], view: View | None = None) -> FrameIndex:
@@ -160,6 +166,79 @@ def test_the_chapter_that_is_played_is_marked_and_the_cursor_goes_with_it() -> N
     app.chosen.clear()
     run(app, script, (60, 12))
     assert app.chosen == [1]
+
+
+def test_the_cursor_follows_the_player_until_a_person_moves_it() -> None:
+    app, _ = player(start=parse_position("100%"))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(app)
+        chapters = screen.query_one(ChapterList)
+        table = chapters._table
+        await until(pilot, lambda: screen.playback.is_complete and len(table.rows) == 2)
+        await until(pilot, lambda: table.cursor == 1)
+        await pilot.press("home")
+        await until(pilot, lambda: table.cursor == 0)
+        chapters.action_move(1)
+        screen.show_chapters()
+        await pilot.press("right")
+        await pilot.pause()
+        assert table.cursor == 1
+        await pilot.press("end", "home")
+        await until(pilot, lambda: table.cursor == 0)  # they met
+
+    run(app, script, (180, 40))
+
+
+def test_chapters_are_listed_only_where_they_are_in_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = []
+
+    def counted(*given: Any) -> list[Chapter]:
+        listed.append(given)
+        return list_chapters(*given)
+
+    monkeypatch.setattr(motions, "list_chapters", counted)
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(app)
+        await until(pilot, lambda: screen.playback.is_complete and screen.costs is not None)
+        assert not listed
+        await pilot.press("end")
+        await pilot.resize_terminal(180, 40)
+        await until(pilot, lambda: screen.query_one(ChapterList)._table.cursor == 1)
+        assert listed
+        await pilot.press("o", "o")
+        listed.clear()
+        screen.update_progress()
+        assert not listed
+        await pilot.press("o")
+        assert listed
+
+    run(app, script)
+
+
+@pytest.mark.parametrize(
+    ("zone", "time"), [("America/New_York", "0001-01-01T00:00:00Z"), ("Asia/Tokyo", "9999-12-31T23:59:59.999Z")]
+)
+def test_a_time_that_no_calendar_has_is_not_shown(zone: str, time: str) -> None:
+    shown = []
+    with system_zone(zone):
+        session = SessionBuilder().prompt("Make tea", timestamp=time).response(text("Yes"), timestamp=time)
+
+        async def script(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+            await until(pilot, lambda: screen.playback.is_complete)
+            await pilot.press("home")
+            await pilot.pause()
+            shown.append(text_of(pilot.app))
+            await pilot.hover(TimelineBar, offset=(0, 1))
+            await until(pilot, lambda: 'prompt "Make tea"' in text_of(pilot.app))
+
+        shown.append(played(script, recording(session), (180, 40)))
+    for one in shown:
+        rows = [row for row in one.split("\n") if "Make tea" in row or "line 1" in row]
+        assert rows
+        assert not any(re.search(r"\be\b|Unknown|  e  ", row) for row in rows), rows
 
 
 def test_c_opens_the_chapters_and_enter_goes_to_one() -> None:

@@ -11,11 +11,13 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import View, render, replay
 from claude_session_player.models import ScreenState, ToolCall
+from claude_session_player.parser import is_subagent_file
 from claude_session_player.player import frame_index as frame_index_module
 from claude_session_player.player.frame_index import FrameIndex, FrameMark
 from claude_session_player.player.recording import FileSource, MemorySource
 from claude_session_player.util.times import to_epoch
 from tests import corpus
+from tests.builder import SessionBuilder, call as tool
 
 
 def lines_of(*records: Any) -> list[bytes]:
@@ -252,3 +254,33 @@ def test_real_sessions_have_the_screens_of_their_replay(path: Path) -> None:
     for number in {last, last // 2, last // 3, 0} - {-1}:
         until = index.frames[number].line
         assert index.screen(number).to_markdown() == replay(path, view, until=until).to_markdown()
+
+
+def error_lines(index: FrameIndex) -> list[int]:
+    return [frame.line for frame in index.frames if FrameMark.ERROR in frame.marks]
+
+
+def test_what_a_hook_says_about_a_failed_call_is_no_further_error() -> None:
+    session = SessionBuilder().response(tool("Bash", "b")).result("b", "no", error=True)
+    session.attachment(
+        "hook_success", hookName="PostToolUse", toolUseID="b", stdout="Try again.", stderr="", exitCode=0
+    )
+    index = build_index(session.lines, View.rich())
+    assert len(index.frames) == 3
+    assert error_lines(index) == [2]
+
+
+def test_a_call_fails_once_however_often_the_file_says_so() -> None:
+    session = SessionBuilder().response(tool("Bash", "b"))
+    session.attachment("hook_blocking_error", hookName="PreToolUse", toolUseID="b", blockingError="no")
+    session.result("b", "blocked", error=True).response(tool("Bash", "b")).result("b", "blocked", error=True)
+    index = build_index(session.lines, View.rich())
+    assert error_lines(index) == list(index.progress.error_lines) == [2]
+
+
+def test_real_sessions_have_as_many_error_frames_as_logged_errors() -> None:
+    for path in corpus.session_files():
+        view = View.rich().of_subagent() if is_subagent_file(str(path)) else View.rich()
+        index = FrameIndex(FileSource(str(path)), view)
+        index.finish()
+        assert error_lines(index) == sorted(set(index.progress.error_lines)), path

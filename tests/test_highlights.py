@@ -9,11 +9,12 @@ from hypothesis import given, strategies as st
 from textual.pilot import Pilot
 
 from claude_session_player.models import AssistantText, Note, SystemOutput, ThinkingIndicator, ToolCall, UserMessage
+from claude_session_player.player import highlights as player_highlights
 from claude_session_player.player.frame_index import Frame, FrameMark
-from claude_session_player.player.highlights import LONGEST, has_highlight, is_highlight
+from claude_session_player.player.highlights import LONGEST, HighlightFilter, has_highlight, is_highlight
 from claude_session_player.player.player import Player
 from claude_session_player.player.timeline import Pace
-from tests.players import keys, played, player, screen_of
+from tests.players import keys, notice, played, player, screen_of
 from tests.screens import run, text_of
 from tests.test_player import Clock
 
@@ -147,6 +148,47 @@ def test_seeking_goes_to_the_highlight_that_is_shown_then() -> None:
 )
 def test_prompts_responses_edits_and_errors_are_highlights(element: Any, expected: bool) -> None:
     assert is_highlight(element) is expected
+
+
+ELEMENTS = [UserMessage(), AssistantText(), ToolCall("Bash"), ToolCall("Bash", is_error=True), Note(), ToolCall("Read")]
+
+
+@given(st.lists(st.lists(st.sampled_from(ELEMENTS), max_size=8), max_size=8))
+def test_the_highlights_of_a_screen_are_those_among_its_elements(screens: list[list[Any]]) -> None:
+    highlights = HighlightFilter()
+    for elements in screens:
+        assert [id(one) for one in highlights.of(elements)] == [id(one) for one in elements if is_highlight(one)]
+
+
+def test_only_elements_that_are_new_are_examined(monkeypatch: pytest.MonkeyPatch) -> None:
+    examined = []
+
+    def counted(element: Any) -> bool:
+        examined.append(element)
+        return is_highlight(element)
+
+    monkeypatch.setattr(player_highlights, "is_highlight", counted)
+    highlights = HighlightFilter()
+    elements: list[Any] = [ToolCall("Bash") for _ in range(1000)]
+    highlights.of(elements)
+    elements[500] = ToolCall("Bash", is_error=True)
+    elements.append(Note(is_error=True))
+    assert len(highlights.of(elements)) == 2
+    assert len(examined) == 1002
+
+
+def test_a_motion_in_highlights_goes_only_to_what_they_show() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press("space", "home", "m", "right_square_bracket", "a")
+        await pilot.pause()
+        assert screen_of(app).player.position == 0
+        assert notice(app) == "No later sub-agent in highlights."
+        await pilot.press("right_square_bracket", "e")
+        assert screen_of(app).player.position > 0
+
+    run(app, script)
 
 
 # --- in the player --------------------------------------------------------------------------------------

@@ -178,3 +178,9 @@ def test_a_prompt_from_the_queue_is_named_a_prompt() -> None:
         session.line({"type": "queue-operation", **record})
     session.response(text("Tea, too"))
     assert "prompt" in _names(session)
+
+
+def test_a_result_that_is_repeated_makes_no_second_span() -> None:
+    session = SessionBuilder().prompt("Go").response(_agent("a", "Find it")).result("a", "Here")
+    session.result("a", "Here", toolUseResult={"agentId": "a1"}).prompt("Bye")
+    assert [(span.start, span.end) for span in _lanes(session)] == [(1, 2)]

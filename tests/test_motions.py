@@ -100,6 +100,32 @@ def test_the_first_key_is_shown_until_the_second() -> None:
     run(app, script, (120, 24))
 
 
+@pytest.mark.parametrize("names", [("shift+right",), (NEXT, "p"), (NEXT, "e"), ("end", "shift+right")])
+def test_a_motion_makes_one_screen(names: tuple[str, ...]) -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(app)
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("space", "home", *names[:-1])
+        made: list[int] = []
+        elements = screen.playback.elements
+        screen.playback.elements = lambda: made.append(0) or elements()  # type: ignore[func-returns-value, method-assign]
+        await pilot.press(names[-1])
+        await pilot.pause()
+        assert len(made) == 1
+
+    run(app, script)
+
+
+def test_both_keys_to_a_prompt_do_the_same() -> None:
+    (first, _), (second, _) = after("up", "shift+right"), after("up", NEXT, "p")
+    assert first.player.position == second.player.position > 0
+    assert isinstance(first.pane.element, UserMessage)
+    assert first.pane.cursor == second.pane.cursor
+    assert after("end", "shift+right")[1] == "No later prompt."
+
+
 def test_brackets_are_ordinary_letters_in_a_search() -> None:
     shown = played(keys("slash", NEXT, "e", BEFORE))
     assert "]e[" in shown

@@ -11,18 +11,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual import events
 from textual.pilot import Pilot
 
+from claude_session_player.models import View
+from claude_session_player.player.frame_index import Frame, FrameMark
+from claude_session_player.player.frame_links import AgentSpan
+from claude_session_player.player.player import Player
 from claude_session_player.tui.keys import PLAYER_KEYS
 from claude_session_player.tui.player import PlayerScreen
+from claude_session_player.tui.widgets.timeline import TimelineBar
 from tests.builder import SessionBuilder, call, text
-from tests.players import (
-    keys,
-    played,
-    player,
-    recording,
-)
-from tests.screens import run
+from tests.players import followed, keys, played, player, recording, screen_of, teapot
+from tests.screens import run, text_of, until
 
 
 def test_a_session_with_nothing_to_show_is_an_empty_screen() -> None:
@@ -158,3 +159,101 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch, colours
     monkeypatch.setenv("COLORFGBG", colours)
     app, _ = player()
     assert app.theme == theme
+
+
+# --- the timeline, while what is played changes ---------------------------------------------------------
+
+
+def team() -> SessionBuilder:
+    """A teapot whose rich view has more frames and lanes than the screen of the specification."""
+    session = teapot().response(*(call("Task", f"a{n}", description=f"Look {n}") for n in range(5)))
+    session.attachment("hook_success", hookName="PostToolUse", toolUseID="b", stdout="Well done.")
+    for number in range(30):
+        session.response(text(f"Step {number}")).compaction()
+    return session.result("a0").result("a1").prompt("Go on")
+
+
+@pytest.mark.parametrize("key", ["v", "h"])
+@pytest.mark.parametrize("row", [0, 1])
+def test_a_place_on_the_timeline_does_not_outlive_its_frames(key: str, row: int) -> None:
+    app, _ = player(recording(team()), view=View.rich())
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(app)
+        await until(pilot, lambda: screen.playback.is_complete)
+        bar = screen.query_one(TimelineBar)
+        bar._point((bar.size.width - 1, row), None)
+        await screen.run_action("view" if key == "v" else "history")
+        bar._point((bar.size.width // 2, row), None)
+        await pilot.pause()
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.pause()
+        assert bar.place is not None
+        assert screen._place_words is not None
+
+    run(app, script)
+
+
+def test_a_place_on_the_timeline_is_named_anew_when_a_followed_file_is_truncated(tmp_path: Path) -> None:
+    path = team().write(tmp_path / "s.jsonl")
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(pilot.app)  # type: ignore[arg-type]
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.hover(TimelineBar, offset=(79, 0))
+        await until(pilot, lambda: "Go on" in text_of(pilot.app))
+        path.write_bytes(SessionBuilder().prompt("Fresh water").data())
+        await until(pilot, lambda: 'prompt "Fresh water"' in text_of(pilot.app))
+
+    followed(path, script)
+
+
+def test_the_timeline_draws_the_frames_of_the_player_and_no_others() -> None:
+    fresh = Player(lambda: 0.0)
+    bar = TimelineBar(fresh)
+    long, short = ([Frame(n + 1, float(n), 9, FrameMark.PROMPT) for n in range(count)] for count in (500, 3))
+    fresh.load(long)
+    bar.show(long, [AgentSpan(200, "Explore", "Look", end=400)])
+    assert bar._drawn(80).lanes
+    fresh.restart()
+    assert max(bar._drawn(80).frames) == -1
+    fresh.load(short)
+    assert max(bar._drawn(80).frames) == 2
+    assert not bar._drawn(80).lanes
+
+
+def test_highlights_of_other_frames_have_other_times() -> None:
+    fresh = Player(lambda: 0.0)
+    for size in (9000, 90_000):
+        fresh.restart()
+        fresh.load([Frame(n + 1, None, size * (n % 7), FrameMark.RESPONSE) for n in range(200)])
+        fresh.set_highlights(True)
+        assert fresh.starts[-1] == pytest.approx(180.0)
+        shown = list(fresh.starts)
+    assert shown == [start * fresh._scale for start in fresh._starts[fresh.pace]]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_done_in_the_rich_view_the_player_goes_on(
+    seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    chance = random.Random(seed)
+    app, clock = player(recording(team()), view=View.rich())
+    names = ["v", "h", "m", "tab", "e", "E", "o", "c", "escape", "R", "p", "r", "space", "left", "right", "home", "end"]
+    names += ["shift+left", "shift+right", "up", "enter", "right_square_bracket", "a", "d", "question_mark"]
+
+    async def script(pilot: Pilot[Any]) -> None:
+        for _ in range(100):
+            await pilot.press(chance.choice(names))
+            clock.now += chance.choice((0.0, 0.1, 3.0))
+            if chance.random() < 0.05:
+                await pilot.resize_terminal(chance.choice((1, 20, 80, 170)), chance.choice((1, 5, 16, 40)))
+            if chance.random() < 0.6 and isinstance(app.screen, PlayerScreen):
+                bar = app.screen.query_one(TimelineBar)
+                x, y = chance.randrange(max(bar.size.width, 1)), chance.randrange(max(bar.size.height, 1))
+                kind = chance.choice((events.MouseMove, events.MouseMove, events.MouseScrollDown, events.MouseDown))
+                bar.post_message(kind(bar, x, y, 0, 0, 0, False, False, False))
+        assert app.is_running
+
+    run(app, script)

@@ -57,6 +57,18 @@ def test_only_a_thousand_positions_are_kept_and_the_latest_of_all(positions: Pos
     assert list(known)[-2:] == [os.path.realpath("/0"), os.path.realpath("/new")]
 
 
+def test_no_more_is_written_than_is_read_again(positions: PositionStore, tmp_path: Path) -> None:
+    path = tmp_path / "data" / "positions.json"
+    path.parent.mkdir()
+    long = {f"/{number}/{'é' * 2000}": list(HERE) for number in range(90)}
+    path.write_text(json.dumps(long, ensure_ascii=False))
+    assert path.stat().st_size < 1 << 19
+    positions.remember("/s", HERE)
+    assert 1 << 19 < path.stat().st_size <= 1 << 20
+    assert positions.find("/s") == positions.find(list(long)[-1]) == HERE
+    assert positions.find(next(iter(long))) is None
+
+
 def test_the_file_is_private_and_written_as_a_whole(positions: PositionStore, tmp_path: Path) -> None:
     positions.remember("/s", HERE)
     path = tmp_path / "data" / "positions.json"

@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from claude_session_player import View
+from claude_session_player.player import costs
 from claude_session_player.player.costs import CostCounter, CostCurve, CostStep
 from claude_session_player.player.frame_index import FrameIndex
-from claude_session_player.player.recording import MemorySource, Recording, recording_of_session
-from claude_session_player.stats import Prices, TokenCount, count_tokens, summarize
+from claude_session_player.player.recording import MemorySource, Recording, recording_of_lines, recording_of_session
+from claude_session_player.stats import Prices, TokenCount, count_tokens, response_cost, summarize
 from claude_session_player.stats.tokens import cost_responses
 from claude_session_player.store import Session, Store
+from claude_session_player.util.times import to_epoch
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
 from tests.stores import AGENT, ONE, StoreBuilder
@@ -180,3 +182,46 @@ def test_the_cost_of_each_real_session_ends_where_its_summary_is() -> None:
         assert CostCounter(recording).count(index).total == summarize(session, prices).cost, session.path
         shares = count_tokens([session], prices)
         assert index.progress.at(index.line_count).tokens <= sum(share.tokens.total for share in shares)
+
+
+def test_a_subagent_without_a_result_is_placed_although_some_lines_have_no_time(builder: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Go").response(call("Task", "t", prompt="Look"))
+    for number in range(60):
+        session.response(text(f"Step {number}"), usage=usage(0, 0), **({"timestamp": None} if number % 9 > 1 else {}))
+    found = with_agent(builder, session)
+    recording, index = played(found, builder)
+    curve = CostCounter(recording).count(index)
+    ended = to_epoch(found.subagents[0].ended_at)
+    assert ended is not None
+    line = next(frame.line for frame in index.frames if frame.time is not None and frame.time >= ended)
+    assert line < 20
+    assert curve.at(line - 1) != curve.at(line) == curve.total
+
+
+def test_only_responses_that_were_added_are_priced(monkeypatch: pytest.MonkeyPatch) -> None:
+    priced = []
+
+    def counted(*given: Any) -> Decimal | None:
+        priced.append(given)
+        return response_cost(*given)
+
+    monkeypatch.setattr(costs, "response_cost", counted)
+    session = SessionBuilder()
+    for number in range(300):
+        session.response(text(f"Step {number}"), usage=usage(number, 7))
+    lines = session.lines
+    source = MemorySource(lines[:-1])
+    index = FrameIndex(source)
+    counter = CostCounter(recording_of_lines(lines, "tea"))
+    while index.read_more():
+        pass
+    before = counter.count(index)
+    assert len(priced) == 299
+    total, line = before.total, index.line_count
+    source._data += lines[-1]
+    while index.read_more():
+        pass
+    after = counter.count(index, look_up=False)
+    assert len(priced) == 300
+    assert (before.total, after.at(line)) == (total, total)
+    assert after.total == CostCounter(recording_of_lines(lines, "tea")).count(index).total != total

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
+from itertools import accumulate
+from math import inf
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.stats import Prices, cost_responses, response_cost, token_count
 from claude_session_player.store import LINE_KEY
@@ -25,12 +27,30 @@ if TYPE_CHECKING:
     from claude_session_player.store import Session
 
 
+_NO_COST: Final = 0, None
+"""What the log knows of a response that it does not have."""
+
+
 class CostStep(NamedTuple):
     """From this line on, the session has cost so much more."""
 
     line: int
     cost: Decimal | None
     """In US dollars; `None` for tokens without a known price."""
+
+
+class _Sums:
+    """What a line and those before it cost, for each line that costs something."""
+
+    def __init__(self) -> None:
+        self.lines: list[int] = []
+        self.costs: list[Decimal | None] = []
+
+    def add(self, step: CostStep) -> None:
+        """Add the cost of a line that is not before the last one."""
+        known = self.costs[-1] if self.costs else None
+        self.costs.append(known if step.cost is None else (known or Decimal()) + step.cost)
+        self.lines.append(step.line)
 
 
 class CostCurve:
@@ -43,25 +63,52 @@ class CostCurve:
     True
     """
 
-    def __init__(self, steps: Iterable[CostStep]) -> None:
-        """The steps come in any order."""
-        self._lines: list[int] = []
-        self._costs: list[Decimal | None] = []
-        known: Decimal | None = None
-        for line, cost in sorted(steps, key=lambda step: step.line):
-            known = known if cost is None else (known or Decimal()) + cost
-            self._lines.append(line)
-            self._costs.append(known)
+    def __init__(self, steps: Iterable[CostStep] = (), own: _Sums | None = None) -> None:
+        """The steps come in any order; with `own`, they are added to sums that may grow afterwards."""
+        others = _Sums()
+        for step in sorted(steps, key=lambda step: step.line):
+            others.add(step)
+        self._parts = [(sums, len(sums.lines)) for sums in (own, others) if sums is not None]
 
     def at(self, line: int) -> Decimal | None:
         """The cost until a line, without unknown prices; `None` if tokens were used and none has a known price."""
-        place = bisect_right(self._lines, line)
-        return self._costs[place - 1] if place else Decimal()
+        return self._sum(line)
 
     @property
     def total(self) -> Decimal | None:
         """The cost of the whole session."""
-        return self._costs[-1] if self._costs else Decimal()
+        return self._sum(None)
+
+    def _sum(self, line: int | None) -> Decimal | None:
+        places = [
+            (sums, size if line is None else bisect_right(sums.lines, line, 0, size)) for sums, size in self._parts
+        ]
+        costs = [sums.costs[place - 1] for sums, place in places if place]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known, Decimal()) if known or not costs else None
+
+
+class _OwnCosts:
+    """What the lines of a log cost, as far as they were priced."""
+
+    def __init__(self, log: ProgressLog) -> None:
+        self.log = log
+        self.sums = _Sums()
+        self.latest: dict[str, tuple[int, Decimal | None]] = {}
+        """The last line of each response, and what the response costs."""
+        self._done = 0
+
+    def price_new(self, prices: Prices) -> None:
+        """Price what was added to the log."""
+        new = self.log.responses[self._done :]  # another thread may add some
+        self._done += len(new)
+        for line, key, tokens, model, time in new:
+            count = token_count(tokens)
+            cost = response_cost(prices, model, count, time)
+            if count.total:
+                _, before = self.latest.get(key, (0, None))
+                self.sums.add(CostStep(line, cost if cost is None or before is None else cost - before))
+            self.latest[key] = line, cost
 
 
 class _Origin(NamedTuple):
@@ -78,7 +125,7 @@ class _Counted(NamedTuple):
     path: str
     name: str
     responses: list[ResponseCost]
-    """Those of the session and of its sub-agents."""
+    """Those that may cost something beside the session's own lines."""
     origins: dict[str, _Origin]
     """By the path of a sub-agent's file."""
 
@@ -90,29 +137,37 @@ class CostCounter:
         self._recording = recording
         self._prices: Prices | None = None
         self._counted: _Counted | None = None
+        self._own: _OwnCosts | None = None
         self._lock = Lock()
 
     def count(self, index: FrameIndex, *, look_up: bool = True) -> CostCurve:
-        """The cost until each line that is indexed now.
+        """The cost until each line that is indexed now. Only lines that were added to the index since are priced.
 
         Without `look_up`, sub-agents are as they were the last time. Raises `SessionError` or `OSError`.
         """
         with self._lock:
             if self._prices is None:
                 self._prices = Prices.load()
+            if self._own is None or self._own.log is not index.progress:
+                self._own = _OwnCosts(index.progress)
+            own = self._own
+            own.price_new(self._prices)
             if look_up:
                 session = self._recording.find_session()
-                self._counted = None if session is None else _look_at(session, self._prices)
-            steps = list(own_steps(index.progress, self._prices))
-            if self._counted is not None:
-                steps += _other_steps(index, self._counted, self._prices)
-            return CostCurve(steps)
+                self._counted = None if session is None else _look_at(session, self._prices, own)
+            return CostCurve(() if self._counted is None else _other_steps(index, self._counted, own), own.sums)
 
 
-def _look_at(session: Session, prices: Prices) -> _Counted:
+def _look_at(session: Session, prices: Prices, own: _OwnCosts) -> _Counted:
+    responses = [
+        response
+        for response in cost_responses(session, prices)
+        if response.part.path != session.path
+        or own.latest.get(_own_key(response, session.file.name), _NO_COST)[1] != response.cost
+    ]
     parts = {part.id: part for part in session.parts[1:]}
     origins = {part.path: _Origin(_first_call(part, parts), to_epoch(part.ended_at)) for part in parts.values()}
-    return _Counted(session.path, session.file.name, cost_responses(session, prices), origins)
+    return _Counted(session.path, session.file.name, responses, origins)
 
 
 def _first_call(part: Session, parts: dict[str, Session]) -> str | None:
@@ -124,40 +179,36 @@ def _first_call(part: Session, parts: dict[str, Session]) -> str | None:
     return part.call_id
 
 
-def own_steps(log: ProgressLog, prices: Prices) -> Iterator[CostStep]:
-    """The cost that each line of the session's own file adds."""
-    costs: dict[str, Decimal | None] = {}
-    for line, key, tokens, model, time in tuple(log.responses):  # another thread may add some
-        count = token_count(tokens)
-        cost = response_cost(prices, model, count, time)
-        if count.total:
-            before = costs.get(key)
-            yield CostStep(line, cost if cost is None or before is None else cost - before)
-        costs[key] = cost
+def _own_key(response: ResponseCost, name: str) -> str:
+    """The key of a response in the log of the session's own file."""
+    return response.key.removeprefix(f"{name} ") if LINE_KEY in response.key else response.key
 
 
-def _other_steps(index: FrameIndex, counted: _Counted, prices: Prices) -> Iterator[CostStep]:
+def _other_steps(index: FrameIndex, counted: _Counted, own: _OwnCosts) -> Iterator[CostStep]:
     """What sub-agents cost, and what their files add to responses that are also in the session's own file."""
-    prefix = f"{counted.name} "
-    own = {response.key: response for response in tuple(index.progress.responses)}
-    lines = {path: _line_of(index, origin) for path, origin in counted.origins.items()}
-    for key, part, tokens, cost in counted.responses:
+    lines = _lines_of(index, counted.origins)
+    for response in counted.responses:
+        _, part, tokens, cost = response
         if not tokens.total:
             continue
-        known = own.get(key.removeprefix(prefix) if LINE_KEY in key else key)
+        known = own.latest.get(_own_key(response, counted.name))
         if known is not None:
-            before = response_cost(prices, known.model, token_count(known.tokens), known.time)
+            line, before = known
             if cost is not None and cost != before:
-                yield CostStep(known.line, cost - (before or 0))
+                yield CostStep(line, cost - (before or 0))
         elif part.path != counted.path:
             yield CostStep(lines[part.path], cost)
 
 
-def _line_of(index: FrameIndex, origin: _Origin) -> int:
-    """The line that has the result of a sub-agent; of one without a result, the first line after its end."""
-    line = index.progress.result_lines.get(origin.call or "")
-    if line is not None or not index.frames:
-        return line or 0
-    frames = tuple(index.frames)
-    place = len(frames) if origin.ended is None else bisect_left([frame.time or 0.0 for frame in frames], origin.ended)
-    return frames[min(place, len(frames) - 1)].line
+def _lines_of(index: FrameIndex, origins: dict[str, _Origin]) -> dict[str, int]:
+    """The line that has the result of each sub-agent; of one without a result, the first line after its end."""
+    results = index.progress.result_lines
+    lines = {path: results.get(origin.call or "", 0) for path, origin in origins.items()}
+    without = [path for path, line in lines.items() if not line]
+    frames = tuple(index.frames) if without else ()  # another thread may add some
+    latest = list(accumulate((-inf if frame.time is None else frame.time for frame in frames), max))
+    for path in without if frames else ():
+        ended = origins[path].ended
+        place = len(frames) if ended is None else bisect_left(latest, ended)
+        lines[path] = frames[min(place, len(frames) - 1)].line
+    return lines

@@ -219,9 +219,10 @@ class FrameIndex:
                 time = None
                 while event is not None and event.line == number:
                     time = to_epoch(event.timestamp) if time is None else time
-                    changes.append(change := apply_record(self._newest, event))
+                    change = apply_record(self._newest, event)
                     self.links.note(self._newest, event, self.frames)
                     self.progress.add(event)
+                    changes.append(change.without_error() if self.progress.repeats_failure else change)
                     if change.marks & _LOGGED:
                         self._log_elements(number)
                     event = next(events, None)
@@ -325,6 +326,10 @@ class RecordChange(NamedTuple):
     size: int
     marks: FrameMark
 
+    def without_error(self) -> RecordChange:
+        """The change by a record that only says again that a call has failed."""
+        return self._replace(marks=self.marks & ~FrameMark.ERROR)
+
 
 def build_frame(line: int, time: float | None, changes: list[RecordChange]) -> Frame | None:
     """The frame of a line, from the changes by each of its records; `None` if none is visible."""
@@ -348,7 +353,7 @@ def apply_record(state: ScreenState, event: Event) -> RecordChange:
         marks |= _mark(element)
     if any(isinstance(element, ToolCall) and _is_edit_done(element, event.line) for element in touched):
         marks |= FrameMark.EDIT
-    if any(isinstance(element, ToolCall) and element.is_error for element in touched):
+    if any(isinstance(element, ToolCall) and _is_failure(element, event.line) for element in touched):
         marks |= FrameMark.ERROR
     if _has_failed(event):
         marks = (marks | FrameMark.ERROR) & ~FrameMark.RESPONSE
@@ -392,6 +397,11 @@ def _is_edit_done(call: ToolCall, line: int | None) -> bool:
         and not (call.result or "").startswith(_TOOL_ERROR)
         and changed_file(call) is not None
     )
+
+
+def _is_failure(call: ToolCall, line: int) -> bool:
+    """True if a line has the result of a call that has failed; what hooks say later is no further error."""
+    return call.is_error and call.result_line == line
 
 
 def _size(element: ScreenElement) -> int:

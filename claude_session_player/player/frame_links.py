@@ -51,6 +51,8 @@ class FrameLinks:
         """How often the spans have changed."""
         self._open: dict[int, AgentSpan] = {}
         """The spans whose call has no result, by the serial number of the call."""
+        self._closed: set[int] = set()
+        """The serial numbers of calls of sub-agents that have a result; another one begins no second span."""
         self._background: dict[str, AgentSpan] = {}
         """The spans of sub-agents in the background that have not ended, by their ids and those of their calls."""
         self._call_lines: dict[int, int] = {}
@@ -96,7 +98,7 @@ class FrameLinks:
             if span is not None and isinstance(event, Progress):
                 span.last_sign = len(frames)
             return
-        if not isinstance(event, User):
+        if not isinstance(event, User) or serial in self._closed:
             return
         result = _result_of(call, event)
         agents = (
@@ -109,6 +111,7 @@ class FrameLinks:
         if span is None:
             return
         self._open.pop(serial, None)
+        self._closed.add(serial)
         self.changes += 1
         if result is not None and runs_in_background(event.tool_use_result, result):
             span.is_background, span.last_sign = True, None

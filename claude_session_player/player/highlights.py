@@ -6,6 +6,8 @@ take longer than `LONGEST`, they are sped up evenly until they do not.
 
 from __future__ import annotations
 
+from itertools import compress, count
+from operator import is_not
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.models import AssistantText, Note, ScreenElement, SystemOutput, ToolCall, UserMessage
@@ -34,6 +36,24 @@ def is_highlight(element: ScreenElement) -> bool:
         case SystemOutput() | Note():
             return element.is_error
     return False
+
+
+class HighlightFilter:
+    """The highlights among the elements of one screen after the other; only elements that are new are examined."""
+
+    def __init__(self) -> None:
+        self._elements: list[ScreenElement] = []
+        self._shown: list[bool] = []
+
+    def of(self, elements: list[ScreenElement]) -> list[ScreenElement]:
+        """The highlights among these elements; those that it has seen are replaced where they change, never changed."""
+        shown = self._shown
+        for number in compress(count(), map(is_not, elements, self._elements)):
+            shown[number] = is_highlight(elements[number])
+        del shown[len(elements) :]
+        shown += map(is_highlight, elements[len(shown) :])
+        self._elements = elements.copy()
+        return list(compress(elements, shown))
 
 
 def has_highlight(frame: Frame) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from claude_session_player.player.follow import FileChange, FollowedFile
 from claude_session_player.player.frame_index import READ_SIZE, Frame, FrameIndex
-from claude_session_player.player.highlights import is_highlight
+from claude_session_player.player.highlights import HighlightFilter
 from claude_session_player.player.timeline import (
     Destination,
     ElapsedPosition,
@@ -66,6 +66,7 @@ class Playback:
             FrameIndex(recording.open_source(), view) if self._followed is None else self._followed.frame_index
         )
         self._destination: Destination | None = None
+        self._highlights = HighlightFilter()
         self._timing = timing
         self._has_checked_times = False
         """True once it is known whether the session has timestamps."""
@@ -101,7 +102,7 @@ class Playback:
         They are valid until the next call.
         """
         elements = self.frame_index.screen(self.player.position).elements
-        return list(filter(is_highlight, elements)) if self.player.has_highlights_only else elements
+        return self._highlights.of(elements) if self.player.has_highlights_only else elements
 
     def read_more(self) -> FileChange:
         """Load some more frames; after `GREW` there may be more. Raises `CannotRead`."""

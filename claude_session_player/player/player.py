@@ -110,7 +110,7 @@ class Player:
         self.position, self.count, self.has_times = -1, 0, False
         self._frames, self._latest, self.highlights = (), None, []
         self._marked = {mark: [] for mark in FrameMark}
-        self.first_time = self._crossed = None
+        self.first_time = self._crossed = self._scaled = None
         for pace in Pace:
             del self._delays[pace][:], self._starts[pace][:], self._cuts[pace][:]
 
@@ -127,6 +127,11 @@ class Player:
         new = array("d", delays)
         self._delays[pace] += new
         starts.extend(list(accumulate(new, initial=starts[-1] if starts else 0.0))[1:])
+
+    @property
+    def frames(self) -> Sequence[Frame]:
+        """The frames that were loaded last."""
+        return self._frames
 
     @property
     def starts(self) -> Sequence[float]:
@@ -267,9 +272,14 @@ class Player:
         return self.go_to_mark(FrameMark.PROMPT, direction)
 
     def go_to_mark(self, mark: FrameMark, direction: int) -> bool:
-        """Go to the next or previous frame with a mark; false if there is none. Playing continues from there."""
+        """Go to the next or previous frame with a mark; false if there is none. Playing continues from there.
+
+        Highlights skip frames that add nothing to them.
+        """
         find = chapter_after if direction > 0 else chapter_before
         frame = find(self._marked[mark], self.position)
+        while frame is not None and self.has_highlights_only and not has_highlight(self._frames[frame]):
+            frame = find(self._marked[mark], frame)
         if frame is not None:
             self.seek(frame)
         return frame is not None

@@ -68,7 +68,7 @@ class PositionStore:
         elif before is None:
             return
         with suppress(OSError):
-            self._write(dict(list(known.items())[-_MAX_POSITIONS:]))
+            self._write(_latest(known))
 
     def _read(self) -> dict[str, Any]:
         if self._path is None or distrust_reason(self._path):
@@ -100,6 +100,18 @@ class PositionStore:
 
 def _key(session: str) -> str:
     return os.path.realpath(session)
+
+
+def _latest(known: dict[str, Any]) -> dict[str, Any]:
+    """The latest positions, as many as are kept and as fit into a file that is read again."""
+    kept: list[str] = []
+    size = 0
+    for key in reversed(known):
+        size += len(json.dumps({key: known[key]}))  # the braces count for the separator
+        if size > _MAX_SIZE or len(kept) == _MAX_POSITIONS:
+            break
+        kept.append(key)
+    return {key: known[key] for key in reversed(kept)}
 
 
 def _is_below(path: str, place: str) -> bool:

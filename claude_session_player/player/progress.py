@@ -111,6 +111,8 @@ class ProgressLog:
         self.responses: list[ResponseTokens] = []
         self.result_lines: dict[str, int] = {}
         """The line of each call's result, by the id of the call."""
+        self.repeats_failure = False
+        """True if the last event says that a call has failed that is known to, and tells of no other error."""
         self._is_subagent = is_subagent
         self._models: _Changes[str] = _Changes()
         self._branches: _Changes[str] = _Changes()
@@ -126,6 +128,7 @@ class ProgressLog:
 
     def add(self, event: Event) -> None:
         """Take what an event says."""
+        self.repeats_failure = False
         reader = _READERS.get(type(event))
         is_own = self._is_subagent or not (event.is_sidechain or event.agent_call)
         if is_own and event.git_branch is not None and event.git_branch != self._branch:
@@ -200,6 +203,7 @@ class ProgressLog:
         if not call or call not in self._failed_calls:
             self._failed_calls.add(call or "")
             self.error_lines.append(line)
+        self.repeats_failure = not self.error_lines or self.error_lines[-1] != line
 
     def _add_attachment(self, event: Attachment, is_own: bool) -> None:
         attached = event.attachment

@@ -156,8 +156,11 @@ def histogram(starts: Sequence[float], weights: Sequence[int], columns: int) -> 
     total = starts[-1] if starts else 0.0
     if 0 < len(starts) < columns and total > 0:  # each frame fills all columns in which it is shown
         return [weights[frame_at(starts, total * column / columns)] for column in range(columns)]
-    for start, weight in zip(starts, weights, strict=True):
-        heights[column_of(start, total, columns)] += weight
+    first = 0
+    for column in range(columns):
+        behind = bisect_right(starts, column, first, key=lambda start: column_of(start, total, columns))
+        heights[column] = sum(weights[first:behind])
+        first = behind
     return heights
 
 

@@ -59,14 +59,19 @@ class MotionScreen(ProgressScreen):
 
     def go_to_mark(self, mark: FrameMark, name: str, direction: int) -> None:
         """Go to the next or previous frame with a mark, and put the cursor on what it shows."""
+        is_found = self.player.go_to_mark(mark, direction)
         self.show_here()
-        if not self.player.go_to_mark(mark, direction):
-            self.notify(f"No later {name}." if direction > 0 else f"No earlier {name}.")
+        if not is_found:
+            where = " in highlights" if self.player.has_highlights_only else ""
+            self.notify(f"No {'later' if direction > 0 else 'earlier'} {name}{where}.")
             return
-        self.show_frame()
         number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
         if number is not None:
             self.pane.move_to(number)
+
+    def action_chapter(self, direction: int) -> None:
+        """Go to the next prompt, or to the previous one."""
+        self.go_to_mark(*_MOTIONS["p"], direction)
 
     @property
     def pending_keys(self) -> str:
@@ -99,11 +104,11 @@ class MotionScreen(ProgressScreen):
         self._go_to_chapter(event.frame)
 
     def show_chapters(self) -> None:
-        """Show what is new in the lists of chapters."""
+        """Show what is new in the lists of chapters that are in view."""
         if lists := self._chapter_lists():
             chapters = list_chapters(self.playback.frame_index, self.costs)
             for one in lists:
-                one.show(chapters)
+                one.show(chapters, self.player.position)
 
     def follow_chapters(self) -> None:
         """Mark the chapter that is played in the lists of chapters."""
@@ -111,9 +116,10 @@ class MotionScreen(ProgressScreen):
             one.follow(self.player.position)
 
     def _chapter_lists(self) -> list[ChapterList]:
-        """The list beside the session and the one over it, as far as they are open."""
+        """The list beside the session and the one over it, as far as they are in view."""
         over = self.app.screen
-        return [*self.query(ChapterList), *([over.chapters] if isinstance(over, ChaptersPopup) else [])]
+        beside = (one for one in self.query(ChapterList) if all(node.display for node in one.ancestors_with_self))
+        return [*beside, *([over.chapters] if isinstance(over, ChaptersPopup) else [])]
 
     # --- when the player changes --------------------------------------------------------------------------
 

@@ -82,13 +82,6 @@ class PlaybackScreen(Screen[None]):
         self.player.step(frames)
         self.show_here()
 
-    def action_chapter(self, direction: int) -> None:
-        """Go to the next prompt, or to the previous one."""
-        self.show_here()
-        if not self.player.chapter(direction):
-            self.notify("No later prompt." if direction > 0 else "No earlier prompt.")
-        self.show_frame()
-
     def action_speed(self, number: int) -> None:
         """Play at one of the speeds."""
         self.player.set_speed(SPEEDS[number])

@@ -162,6 +162,7 @@ class PlayerScreen(MotionScreen):
         self.set_class(self.size.height >= _HIGH, "-high")
         self.set_class(self.size.height < _TINY, "-tiny")
         self.set_class(self.size.height < _LOW, "-low")
+        self.show_chapters()
 
     def on_unmount(self) -> None:
         """Remember the position, and close the file."""
@@ -242,6 +243,7 @@ class PlayerScreen(MotionScreen):
         if self._frames_source is not self.playback.frame_index:  # nothing of the old frames is left to read
             self._frames_source = self.playback.frame_index
             self.pane.go_to_end()
+            self._name_place()
         self.show_frame()
         self.update_progress()
         if event.notice:
@@ -279,9 +281,11 @@ class PlayerScreen(MotionScreen):
         self.action_step(event.frames)
 
     @on(TimelineBar.Probed)
-    def _name_place(self, event: TimelineBar.Probed) -> None:
-        place = event.place
-        self._place_words = None if place is None else place_words(self.player, self.playback.frame_index, place)
+    def _name_place(self) -> None:
+        """Name what is at the place now: since it was pointed at, other frames may have come there."""
+        place, index = self._timeline.place, self.playback.frame_index
+        is_there = place is not None and place.frame < min(self.player.count, len(index.frames))
+        self._place_words = place_words(self.player, index, place) if place and is_there else None
         self.show_status()
 
     def action_probe(self) -> None:
@@ -414,6 +418,7 @@ class PlayerScreen(MotionScreen):
         self.pane.redraw(is_stale=True)
         self.playback.set_view(view)
         self.search_bar.end()
+        self._name_place()
         self._build_frames()
 
     def action_side(self) -> None:
@@ -422,6 +427,7 @@ class PlayerScreen(MotionScreen):
             self.notify(f"The side pane needs {SIDE_WIDTH} columns.")
             return
         self.side.show_next()
+        self.show_chapters()
         self._show_cursor()
 
     def action_scroll_side(self, direction: int) -> None:

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from claude_session_player.player import Chapter
 from claude_session_player.tui.widgets.table import RowTable
-from claude_session_player.util.humanize import dollars, short_duration, transcript_time
+from claude_session_player.util.humanize import UNKNOWN_TIME, dollars, short_duration, transcript_time
 from claude_session_player.util.tables import TableColumn
 
 if TYPE_CHECKING:
@@ -104,6 +104,8 @@ class ChapterList(Vertical):
         super().__init__()
         self._chapters = chapters
         self._position = position
+        self._is_following = True
+        """True while the cursor is on the chapter that is played; false once a person has moved it elsewhere."""
         self._table = ChapterTable()
         self._line = Input(placeholder="type to filter", compact=True)
         self._line.cursor_blink = False
@@ -116,10 +118,10 @@ class ChapterList(Vertical):
         """Show the chapters, with the cursor on the one that is played."""
         self._fill(self._here())
 
-    def show(self, chapters: Sequence[Chapter]) -> None:
-        """Show these chapters, because there are more or more is known of them; the cursor stays on its chapter."""
-        self._chapters = chapters
-        self._fill(self._table.current)
+    def show(self, chapters: Sequence[Chapter], position: int) -> None:
+        """Show these chapters while a frame is played; the cursor stays on its chapter, or goes with the player."""
+        self._chapters, self._position = chapters, position
+        self._fill(self._wanted())
 
     def follow(self, position: int) -> None:
         """Mark the chapter of a frame; the cursor goes with it, unless a person has moved it elsewhere."""
@@ -127,15 +129,24 @@ class ChapterList(Vertical):
         here = self._here()
         if here is self._table.here:
             return
-        is_following = self._table.current is self._table.here
         self._table.here = here
-        if is_following and here in self._table.rows:
+        if self._is_following and here in self._table.rows:
             self._table.cursor = self._table.rows.index(here)
+        self._note_cursor()
         self._table.refresh()
 
     def focus_filter(self) -> None:
         """Let a person type a filter."""
         self._line.focus()
+
+    def _wanted(self) -> Chapter | None:
+        """Where the cursor belongs."""
+        return self._here() if self._is_following else self._table.current or self._here()
+
+    def _note_cursor(self) -> None:
+        """The cursor follows the player from the chapter that is played on, and from nowhere else."""
+        if self._table.here in self._table.rows:
+            self._is_following = self._table.current is self._table.here
 
     def _here(self) -> Chapter | None:
         place = bisect_right(self._chapters, self._position, key=lambda chapter: chapter.frame)
@@ -153,15 +164,17 @@ class ChapterList(Vertical):
     @on(Input.Changed)
     def _filter(self, event: Input.Changed) -> None:
         event.stop()
-        self._fill(self._table.current or self._here())
+        self._fill(self._wanted())
 
     def action_move(self, rows: int) -> None:
         """Move the cursor."""
         self._table.action_move(rows)
+        self._note_cursor()
 
     def action_page(self, pages: int) -> None:
         """Move the cursor by pages."""
         self._table.action_page(pages)
+        self._note_cursor()
 
     def action_clear(self) -> None:
         """Clear the filter, or leave the list."""
@@ -177,8 +190,9 @@ class ChapterList(Vertical):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Go to the chapter at the cursor."""
+        """Go to the chapter at the cursor, which follows the player from there on."""
         if (chapter := self._table.current) is not None:
+            self._is_following = True
             self.post_message(self.Chosen(chapter.frame))
 
 
@@ -222,7 +236,8 @@ class ChaptersPopup(ModalScreen[int | None]):
 def _time_of_day(seconds: float | None) -> str:
     if seconds is None:
         return ""
-    return transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())[11:16]
+    moment = transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())
+    return "" if moment == UNKNOWN_TIME else moment[11:16]
 
 
 def _badges(chapter: Chapter) -> str:

@@ -74,9 +74,8 @@ def status_text(
 
 def _own_times(player: Player, frame: Frame) -> list[_Part]:
     """When the frame was written, and how much of the session had passed."""
-    parts = [_Part(5, UNKNOWN_TIME, "dim")]
-    if frame.time is not None:
-        moment = _moment(frame.time)
+    parts = [_Part(5, UNKNOWN_TIME, "dim")] if frame.time is None else []
+    if moment := _moment(frame.time):
         parts = [_Part(6 if _spans_days(player) else 9, moment[:_DAY], "dim"), _Part(5, moment[_DAY + 1 :], "dim")]
     own = player.real_seconds(0, player.count - 1) if player.count else 0.0
     if abs(own - player.total / player.speed) >= 1:
@@ -106,11 +105,12 @@ def _line(parts: Sequence[_Part]) -> Text:
 
 def _spans_days(player: Player) -> bool:
     """True if a session began on another day than it ended."""
-    return len({_moment(time)[:_DAY] for time in (player.first_time, player.latest_time)}) > 1
+    first, last = (_moment(time)[:_DAY] for time in (player.first_time, player.latest_time))
+    return bool(first and last) and first != last
 
 
 def moment_text(player: Player, seconds: float | None) -> str:
-    """A time of day, with the date if the session has several days."""
+    """A time of day, with the date if the session has several days; empty if the calendar has no such time."""
     if seconds is None:
         return UNKNOWN_TIME
     return _moment(seconds) if _spans_days(player) else _moment(seconds)[_DAY + 1 :]
@@ -138,7 +138,11 @@ def speed_word(player: Player) -> str:
 
 
 def _moment(seconds: float | None) -> str:
-    return UNKNOWN_TIME if seconds is None else transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())
+    """A time with its date; empty if it is unknown, or in no year of the calendar in the display zone."""
+    if seconds is None:
+        return ""
+    moment = transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())
+    return "" if moment == UNKNOWN_TIME else moment
 
 
 class TextLine(Widget):

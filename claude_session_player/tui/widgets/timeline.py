@@ -94,22 +94,21 @@ class TimelineBar(Widget, can_focus=True):
             self.frames = frames
 
     class Probed(Message):
-        """Something else is pointed at, or nothing any more."""
-
-        def __init__(self, place: TimelinePlace | None) -> None:
-            super().__init__()
-            self.place = place
+        """Something else is pointed at, or nothing any more: see `place`."""
 
     def __init__(self, player: Player) -> None:
         super().__init__()
         self._player = player
         self._frames: Sequence[Frame] = ()
+        """The frames that the spans belong to."""
         self._spans: Sequence[AgentSpan] = ()
         self._span_changes = 0
         self._columns: TimelineColumns | None = None
         self._key: tuple[object, ...] = ()
+        self._drawn_frames: Sequence[Frame] = ()
+        """The frames that the columns were computed for."""
         self._count = 0
-        """How many frames the columns were computed for."""
+        """How many of them there were."""
         self._total = 0.0
         """The duration of these frames."""
         self._pointer: tuple[int, int] | None = None
@@ -124,7 +123,8 @@ class TimelineBar(Widget, can_focus=True):
     def show(self, frames: Sequence[Frame], spans: Sequence[AgentSpan] = (), span_changes: int = 0) -> None:
         """Draw the timeline of these frames and sub-agents, and the current position.
 
-        `span_changes` is a number that is different whenever the spans are.
+        Once the player has other frames, those are drawn, without sub-agents. `span_changes` is a number that is
+        different whenever the spans are.
         """
         self._frames, self._spans, self._span_changes = frames, spans, span_changes
         self.refresh()
@@ -169,11 +169,13 @@ class TimelineBar(Widget, can_focus=True):
 
     def _drawn(self, width: int) -> TimelineColumns:
         player, width = self._player, max(width, 1)
-        key = (width, player.pace, id(self._frames), self._span_changes, self._max_lanes)
+        is_shown = self._frames is player.frames
+        key = (width, player.pace, self._span_changes if is_shown else None, self._max_lanes)
         if self._columns is None or self._key != key or self._is_outdated:
             self._key, self._count, self._total = key, player.count, player.total
-            spans = lane_spans(self._spans, player.count, player.chapters)
-            frames, cuts = self._frames[: player.count], player.cuts if player.total > 0 else ()
+            self._drawn_frames = player.frames
+            spans = lane_spans(self._spans if is_shown else (), player.count, player.chapters)
+            frames, cuts = player.frames[: player.count], player.cuts if player.total > 0 else ()
             self._columns = columns_of(frames, _moments(player), width, cuts, spans, self._max_lanes)
         return self._columns
 
@@ -181,9 +183,11 @@ class TimelineBar(Widget, can_focus=True):
     def _is_outdated(self) -> bool:
         """True if the frames have changed; a few more frames of a long recording do not count."""
         player, drawn = self._player, self._count
+        if player.frames is not self._drawn_frames:
+            return True
         if player.count == drawn:
             return False
-        new = self._frames[drawn : player.count]
+        new = player.frames[drawn : player.count]
         is_much = player.count >= drawn * _GROWTH or player.total >= self._total * _GROWTH
         return is_much or not player.is_growing or any(frame.marks & SHOWN_MARKS for frame in new)
 
@@ -295,7 +299,7 @@ class TimelineBar(Widget, can_focus=True):
         self._pointer, self._probe = pointer, probe
         if self._pointed != before:
             self.refresh()
-            self.post_message(self.Probed(self.place))
+            self.post_message(self.Probed())
 
     # --- the keys ---------------------------------------------------------------------------------------
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 MARKS: Final = (FrameMark.COMPACTION, FrameMark.PROMPT, FrameMark.ERROR, FrameMark.AGENT)
 """The marks of the timeline; if several fall into one column, the first of these is shown."""
 SHOWN_MARKS: Final = FrameMark.COMPACTION | FrameMark.PROMPT | FrameMark.ERROR | FrameMark.AGENT
+_VALUES: Final = tuple(map(int, MARKS))
+_SHOWN_VALUE: Final = int(SHOWN_MARKS)
 MAX_LANES: Final = 3
 """The rows of sub-agents; those that find no place are counted."""
 _CUT_SIGN: Final = "⋯"
@@ -69,25 +71,27 @@ def columns_of(
 ) -> TimelineColumns:
     """What each column of a timeline holds; `moments` are the times at which frames are shown."""
     total = moments[-1] if moments else 0.0
-    marks = [FrameMark.NONE] * width
+    both = int.__and__  # numbers are compared much faster than flags
+    marks = [0] * width
     first = [-1] * width
     marked = [0] * width
-    for number, (frame, moment) in enumerate(zip(frames, moments, strict=True)):
-        if mark := frame.marks & SHOWN_MARKS:
-            column = column_of(moment, total, width)
+    for number, frame in enumerate(frames):
+        if mark := both(frame.marks, _SHOWN_VALUE):
+            column = column_of(moments[number], total, width)
             if first[column] < 0 or strongest(mark) < strongest(marks[column]):
                 first[column] = number
             marks[column] |= mark
             marked[column] += 1
     heights = histogram(moments, [_weight(frame) for frame in frames], width)
-    found, signs = _place_cuts(cuts, moments, marks)
+    shown = [FrameMark(mark) for mark in marks]
+    found, signs = _place_cuts(cuts, moments, shown)
     rows, hidden = _lane_rows(spans, moments, width, max_lanes)
-    return TimelineColumns(heights, marks, first, marked, found, signs, rows, spans, hidden)
+    return TimelineColumns(heights, shown, first, marked, found, signs, rows, spans, hidden)
 
 
-def strongest(marks: FrameMark) -> int:
+def strongest(marks: int) -> int:
     """The place of the mark that is shown among all marks, the smaller the stronger."""
-    return next((place for place, mark in enumerate(MARKS) if mark & marks), len(MARKS))
+    return next((place for place, value in enumerate(_VALUES) if value & marks), len(MARKS))
 
 
 def _weight(frame: Frame) -> int:

@@ -40,7 +40,8 @@ def place_words(player: Player, frame_index: FrameIndex, place: TimelinePlace) -
         _Part(clock_time(player.starts[frame] / player.speed), "dim"),
         _Part(f"line {frame_index.frames[frame].line}", "dim"),
     ]
-    return lambda width: _fitted(facts, names, width)
+    known = [fact for fact in facts if fact.text]
+    return lambda width: _fitted(known, names, width)
 
 
 def _agent_name(player: Player, agents: tuple[LaneSpan, ...]) -> Text:
