@@ -80,6 +80,17 @@ def test_the_title_of_a_sub_agent_stays_when_those_of_its_callers_do_not_fit() -
     assert header_text(facts, 24).plain.rstrip() == "… › Find the temperature"
 
 
+def test_the_path_to_a_sub_agent_comes_before_model_and_branch_but_after_cost_and_context() -> None:
+    facts = FACTS._replace(title="Find the temperature", callers=("A tea timer",))
+    shown = header_text(facts, 78).plain.rstrip()
+    assert shown.startswith("A tea timer › Find the temperature ")
+    assert shown.endswith(" opus-4-5  62% of 200 k context  $1.32")
+    shown = header_text(facts._replace(callers=("A tea timer that rings",) * 2), 78).plain
+    assert shown.startswith("… › A tea timer that rings › Find the temp")
+    assert shown.endswith("  62% of 200 k context  $1.32")
+    assert "opus" not in shown
+
+
 @given(st.text("abc d茶", max_size=40), st.integers(0, 40))
 def test_a_shortened_text_fits_and_says_that_it_is_shortened(text: str, width: int) -> None:
     from rich.cells import cell_len

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from claude_session_player.player import CostCounter, CostCurve, LineFacts, ProgressLog
     from claude_session_player.tui.widgets.header import Header
 
-_HIGHLIGHTS_VIEW = "highlights"
-"""The remembered view of a session that was left in highlights."""
-
 
 @dataclass
 class CostCurveReady(Message, bubble=False):
@@ -52,7 +49,9 @@ class ProgressScreen(PlaybackScreen):
         self._left: LeftPosition | None = None
         """Where the session was left the last time."""
         self._mentions_left = False
-        self._is_resuming = False
+        self._option = ""
+        """The option of the command that continues there; empty if the player was not opened by one."""
+        self._is_continuing = False
         """True until the position is reached at which the session is continued."""
 
     # --- what is known here -------------------------------------------------------------------------------
@@ -128,37 +127,50 @@ class ProgressScreen(PlaybackScreen):
 
     # --- where the session was left -----------------------------------------------------------------------
 
-    def use_positions(self, positions: PositionStore, *, resume: bool = False, mentions: bool = True) -> None:
-        """Remember where the session is left, and with `resume` continue where it was left the last time.
+    @property
+    def view_name(self) -> str:
+        """The name of the view that is shown."""
+        raise NotImplementedError
 
-        With `mentions`, the player says at the beginning where it was left.
+    def show_view(self, name: str) -> None:
+        """Show the view with this name; an unknown name changes nothing."""
+        raise NotImplementedError
+
+    def use_positions(
+        self, positions: PositionStore, *, continues: bool = False, mentions: bool = True, option: str = ""
+    ) -> None:
+        """Remember where the session is left; with `continues`, begin where it was left the last time.
+
+        With `mentions`, the player says at the beginning where it was left, and which `option` continues there.
         """
         path = self.playback.recording.path
         if path is None or self.playback.is_followed:
             return
         self._positions, self._left = positions, positions.find(os.path.abspath(path))
-        self._mentions_left = mentions
-        if resume:
-            self._resume()
+        self._mentions_left, self._option = mentions, option
+        if continues:
+            self._continue()
 
     def mention_left_position(self) -> None:
         """Say where the session was left, if it begins anew."""
-        if self._mentions_left and self._left is not None and not self._is_resuming:
+        if self._mentions_left and self._left is not None and not self._is_continuing:
             where = f"line {self._left.line}, {self._left.percent}%"
-            self.notify(f"You left this session at {where}: press R to continue there, or use --resume-here.")
+            option = f", or use {self._option}" if self._option else ""
+            self.notify(f"You left this session at {where}: press R to continue there{option}.")
 
-    def action_resume(self) -> None:
+    def action_continue_here(self) -> None:
         """Continue where the session was left the last time."""
         if self._left is None:
             self.notify("No position of this session is remembered.")
             return
-        self._resume()
+        self._continue()
         self.show_here_once_loaded()
 
-    def _resume(self) -> None:
+    def _continue(self) -> None:
         if self._left is not None:
-            self._is_resuming = True
-            self.player.set_highlights(self._left.view == _HIGHLIGHTS_VIEW)
+            self._is_continuing = True
+            self.show_view(self._left.view)
+            self.player.set_highlights(self._left.highlights)
             self.playback.go_to(line_position(self._left.line))
 
     def show_here_once_loaded(self) -> None:
@@ -170,20 +182,19 @@ class ProgressScreen(PlaybackScreen):
 
     def mention_arrival(self) -> None:
         """Say that the session is continued, once the frames are loaded that far."""
-        if not self._is_resuming or self._left is None or not self.playback.has_arrived:
+        if not self._is_continuing or self._left is None or not self.playback.has_arrived:
             return
-        self._is_resuming = False
+        self._is_continuing = False
         percent = self._left.percent if self._line == self._left.line else round(fraction_of(self.player) * 100)
         self.notify(f"Continued at line {self._line}, {percent}%; Home goes to the beginning.")
 
     def remember_position(self) -> None:
         """Remember where the session is left; at its end there is nothing to continue, and at its beginning nothing."""
         path = self.playback.recording.path
-        if self._positions is None or path is None or self.player.position <= 0 or self._is_resuming:
+        if self._positions is None or path is None or self.player.position <= 0 or self._is_continuing:
             return
         if self.player.is_at_end and self.playback.is_complete:
             self._positions.forget(os.path.abspath(path))
             return
-        view = _HIGHLIGHTS_VIEW if self.player.has_highlights_only else ""
-        percent = round(fraction_of(self.player) * 100)
-        self._positions.remember(os.path.abspath(path), LeftPosition(self._line, percent, view))
+        percent, highlights = round(fraction_of(self.player) * 100), self.player.has_highlights_only
+        self._positions.remember(os.path.abspath(path), LeftPosition(self._line, percent, self.view_name, highlights))

@@ -22,6 +22,8 @@ _GAP: Final = "  "
 _SHORTEST_TITLE: Final = 24
 """Columns of a title before anything else gets a place beside it."""
 _SHORTEST_PROJECT: Final = 12
+_ALWAYS: Final = 2
+"""How many of the parts on the right come before the titles of callers: cost and context."""
 _LONGEST_BRANCH: Final = 24
 _CALLER_WIDTH: Final = 24
 _TWO_LINES: Final = 120
@@ -65,8 +67,10 @@ def header_text(facts: HeaderFacts, width: int, lines: int = 1) -> Text:
 def _one_line(facts: HeaderFacts, width: int, parts: list[Text], project: str) -> Text:
     """The title, then the project if it fits, and on the right the parts that fit; the first ones come first."""
     title = title_line(facts, width)
-    least = min(title.cell_len, _SHORTEST_TITLE)
-    right = _fitting(parts, width - least - len(_GAP))
+    shortest = width - min(title.cell_len, _SHORTEST_TITLE) - len(_GAP)
+    right = _fitting(parts, width - title.cell_len - len(_GAP) if facts.callers else shortest)
+    if facts.callers:  # the titles on the way here matter more than model and branch
+        right = max(_fitting(parts[:_ALWAYS], shortest), right, key=lambda text: text.cell_len)
     free = width - right.cell_len - (len(_GAP) if right else 0)
     title = title_line(facts, free)
     if project and title.cell_len + len(_GAP) + _SHORTEST_PROJECT <= free:
