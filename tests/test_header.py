@@ -67,7 +67,7 @@ def test_what_is_not_known_is_not_shown() -> None:
     assert "12.3 k context" in header_text(HeaderFacts("Tea", context_tokens=12_300), 78).plain
 
 
-@pytest.mark.parametrize(("used", "style"), [(100, ""), (140_000, "yellow"), (190_000, "bold red")])
+@pytest.mark.parametrize(("used", "style"), [(100, ""), (149_000, ""), (150_000, "yellow"), (190_000, "bold red")])
 def test_a_context_window_that_fills_up_is_marked(used: int, style: str) -> None:
     text = header_text(FACTS._replace(context_tokens=used), 118)
     place = text.plain.index("% of")

@@ -32,6 +32,8 @@ class Chapter(NamedTuple):
     """The files that were changed, each once, in order."""
     cost: Decimal | None = None
     """In US dollars; `None` if it is unknown."""
+    unpriced: int = 0
+    """How many responses have no known price."""
 
 
 def list_chapters(index: FrameIndex, costs: CostCurve | None = None) -> list[Chapter]:
@@ -78,7 +80,7 @@ def _chapter(
         _seconds(frames, frame, end),
         log.errors_in(first, after),
         tuple(log.files_in(first, after)),
-        None if costs is None else _cost(costs, first, after),
+        *((None, 0) if costs is None else _cost(costs, first, after)),
     )
 
 
@@ -90,7 +92,8 @@ def _seconds(frames: Sequence[Frame], frame: int, end: int) -> float:
     return 0.0 if started is None or ended is None else max(ended - started, 0.0)
 
 
-def _cost(costs: CostCurve, first: int, after: int | None) -> Decimal | None:
-    until = costs.total if after is None else costs.at(after - 1)
-    before = costs.at(first - 1)
-    return None if until is None else until - (before or 0)
+def _cost(costs: CostCurve, first: int, after: int | None) -> tuple[Decimal | None, int]:
+    """The cost from one line to just before another, or to the end, and the responses in it without a known price."""
+    until, unpriced = costs.until(None if after is None else after - 1)
+    before, unpriced_before = costs.until(first - 1)
+    return None if until is None else until - (before or 0), unpriced - unpriced_before

@@ -6,6 +6,7 @@ At the end it is what the statistics give for the session.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
 from threading import Lock
@@ -31,6 +32,8 @@ class CostStep(NamedTuple):
     line: int
     cost: Decimal | None
     """In US dollars; `None` for tokens without a known price."""
+    unpriced: int = 0
+    """How many more responses have no known price; fewer if one of them proves to have a price."""
 
 
 class CostCurve:
@@ -47,16 +50,25 @@ class CostCurve:
         """The steps come in any order."""
         self._lines: list[int] = []
         self._costs: list[Decimal | None] = []
+        self._unpriced = array("q")
         known: Decimal | None = None
-        for line, cost in sorted(steps, key=lambda step: step.line):
+        unpriced = 0
+        for line, cost, more in sorted(steps, key=lambda step: step.line):
             known = known if cost is None else (known or Decimal()) + cost
+            unpriced += more
             self._lines.append(line)
             self._costs.append(known)
+            self._unpriced.append(unpriced)
 
     def at(self, line: int) -> Decimal | None:
         """The cost until a line, without unknown prices; `None` if tokens were used and none has a known price."""
         place = bisect_right(self._lines, line)
         return self._costs[place - 1] if place else Decimal()
+
+    def until(self, line: int | None) -> tuple[Decimal | None, int]:
+        """The cost until a line, or of everything, and the number of responses in it that have no known price."""
+        place = len(self._lines) if line is None else bisect_right(self._lines, line)
+        return (self._costs[place - 1], self._unpriced[place - 1]) if place else (Decimal(), 0)
 
     @property
     def total(self) -> Decimal | None:
@@ -127,12 +139,15 @@ def _first_call(part: Session, parts: dict[str, Session]) -> str | None:
 def own_steps(log: ProgressLog, prices: Prices) -> Iterator[CostStep]:
     """The cost that each line of the session's own file adds."""
     costs: dict[str, Decimal | None] = {}
+    unpriced: set[str] = set()
     for line, key, tokens, model, time in tuple(log.responses):  # another thread may add some
         count = token_count(tokens)
         cost = response_cost(prices, model, count, time)
         if count.total:
             before = costs.get(key)
-            yield CostStep(line, cost if cost is None or before is None else cost - before)
+            more = (cost is None) - (key in unpriced)
+            (unpriced.add if cost is None else unpriced.discard)(key)
+            yield CostStep(line, cost if cost is None or before is None else cost - before, more)
         costs[key] = cost
 
 
@@ -146,11 +161,12 @@ def _other_steps(index: FrameIndex, counted: _Counted, prices: Prices) -> Iterat
             continue
         known = own.get(key.removeprefix(prefix) if LINE_KEY in key else key)
         if known is not None:
-            before = response_cost(prices, known.model, token_count(known.tokens), known.time)
+            count = token_count(known.tokens)
+            before = response_cost(prices, known.model, count, known.time)
             if cost is not None and cost != before:
-                yield CostStep(known.line, cost - (before or 0))
+                yield CostStep(known.line, cost - (before or 0), -(before is None and count.total > 0))
         elif part.path != counted.path:
-            yield CostStep(lines[part.path], cost)
+            yield CostStep(lines[part.path], cost, int(cost is None))
 
 
 def _line_of(index: FrameIndex, origin: _Origin) -> int:

@@ -24,6 +24,7 @@ from claude_session_player.format.events import (
     User,
 )
 from claude_session_player.linking.notices import ATTACHMENTS
+from claude_session_player.stats import LargestContexts
 from claude_session_player.store import SYNTHETIC_MODEL, largest_tokens, named_tokens, sound_tokens
 from claude_session_player.util.text import one_line
 
@@ -111,6 +112,8 @@ class ProgressLog:
         self.responses: list[ResponseTokens] = []
         self.result_lines: dict[str, int] = {}
         """The line of each call's result, by the id of the call."""
+        self.contexts = LargestContexts()
+        """The largest contexts of the whole session."""
         self._is_subagent = is_subagent
         self._models: _Changes[str] = _Changes()
         self._branches: _Changes[str] = _Changes()
@@ -168,7 +171,9 @@ class ProgressLog:
         for named in named_tokens(event):
             tokens = self._add_named(event.line, named)
             if is_own and any(tokens) and not isinstance(event, Progress):
-                self._contexts.set(event.line, sum(tokens[:4]))  # as `stats.context_tokens` counts
+                size = sum(tokens[:4])  # as `stats.context_tokens` counts
+                self._contexts.set(event.line, size)
+                self.contexts.note(self._models.latest, size)
 
     def _add_named(self, line: int, named: NamedTokens) -> TokenCounts:
         """Add what a line names; the largest of each number counts."""

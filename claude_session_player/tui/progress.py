@@ -13,14 +13,11 @@ from textual.worker import get_current_worker
 
 from claude_session_player.errors import SessionError
 from claude_session_player.player import LeftPosition, PositionStore, line_position
-from claude_session_player.stats import context_window
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.widgets.timeline import fraction_of
-from claude_session_player.util.humanize import dollars
+from claude_session_player.util.humanize import cost_so_far
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from claude_session_player.player import CostCounter, CostCurve, LineFacts, ProgressLog
     from claude_session_player.tui.widgets.header import Header
 
@@ -30,7 +27,8 @@ class CostCurveReady(Message, bubble=False):
     """The cost until each line of the log of an index."""
 
     log: ProgressLog
-    costs: CostCurve
+    costs: CostCurve | None
+    """`None` if they cannot be counted."""
 
 
 class ProgressScreen(PlaybackScreen):
@@ -42,6 +40,8 @@ class ProgressScreen(PlaybackScreen):
         super().__init__()
         self.costs: CostCurve | None = None
         """The cost until each line; `None` until it is known."""
+        self.are_windows_listed = False
+        """True once the list of prices is loaded, which also has the windows of models."""
         self.agents_changed = False
         """True if files of sub-agents were written to since they were counted."""
         self._cost_counter: CostCounter | None = None
@@ -62,21 +62,20 @@ class ProgressScreen(PlaybackScreen):
         return self.playback.frame_index.progress.at(self._line)
 
     @property
-    def cost(self) -> Decimal | None:
-        """The cost until the current frame in US dollars; `None` if it is unknown."""
-        return None if self.costs is None else self.costs.at(self._last_line)
+    def cost(self) -> str:
+        """The cost until the current frame; empty if it is not known yet, or nothing was used."""
+        return "" if self.costs is None else cost_so_far(*self.costs.until(self._last_line))
 
     def show_facts(self) -> None:
         """Show in the header what is known at this frame."""
-        facts, cost = self.facts, self.cost
-        is_counted = cost is not None  # by then the prices are loaded, which also list the windows
+        facts, contexts = self.facts, self.playback.frame_index.progress.contexts
         self.header.show(
             self.header.facts._replace(
                 git_branch=facts.git_branch or "",
                 model=facts.model or "",
                 context_tokens=facts.context,
-                context_window=context_window(facts.model, facts.context or 0) if is_counted else None,
-                cost=dollars(cost) if cost else "",
+                context_window=contexts.window(facts.model) if self.are_windows_listed else None,
+                cost=self.cost,
             )
         )
 
@@ -98,22 +97,26 @@ class ProgressScreen(PlaybackScreen):
 
         def count() -> None:
             from claude_session_player.player import CostCounter  # what it needs of prices takes time to load
+            from claude_session_player.stats import context_window
 
             worker, is_first = get_current_worker(), self._cost_counter is None
             self._cost_counter = counter = self._cost_counter or CostCounter(self.playback.recording)
+            costs: CostCurve | None = None
             with suppress(SessionError, OSError):  # then the cost is unknown
                 costs = counter.count(index, look_up=look_up or is_first)
-                if not worker.is_cancelled:
-                    self.post_message(CostCurveReady(index.progress, costs))
+            context_window(None)  # it loads the list
+            if not worker.is_cancelled:
+                self.post_message(CostCurveReady(index.progress, costs))
 
         self.run_worker(count, thread=True, exclusive=True, group="costs", exit_on_error=False)
 
     @on(CostCurveReady)
     def _take_costs(self, event: CostCurveReady) -> None:
-        if event.log is self.playback.frame_index.progress:
+        self.are_windows_listed = True
+        if event.costs is not None and event.log is self.playback.frame_index.progress:
             self.costs = event.costs
             self.show_chapters()
-            self.show_status()
+        self.show_status()
 
     def look_up_costs_again(self) -> None:
         """Count the cost of sub-agents that were written to; called now and then while a session is followed."""
