@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from decimal import Decimal
 
     from claude_session_player.player.costs import CostCurve
@@ -37,7 +37,7 @@ class Chapter(NamedTuple):
 
 
 def list_chapters(index: FrameIndex, costs: CostCurve | None = None) -> list[Chapter]:
-    """The chapters of the frames that are indexed; every frame is in one of them."""
+    """The chapters of the frames that are indexed; every frame is in one of them, but for notices at the beginning."""
     return [_chapter(index, costs, *place) for place in _places(index)]
 
 
@@ -60,11 +60,18 @@ def _places(index: FrameIndex) -> Iterator[_Place]:
         frame = index.frame_at_line(prompt.line)
         if index.frames[frame].line == prompt.line:
             starts.setdefault(frame, prompt.text)
-    frames = sorted({0, *starts, len(index.frames)})
+    opening = () if _opens_with_prompt(index, starts) else (0,)
+    frames = sorted({*opening, *starts, len(index.frames)})
     for frame, end in pairwise(frames):
-        first = index.frames[frame].line if frame else 0
+        first = index.frames[frame].line if frame > frames[0] else 0
         after = index.frames[end].line if end < len(index.frames) else None
         yield _Place(starts.get(frame, ""), frame, end, first, after)
+
+
+def _opens_with_prompt(index: FrameIndex, starts: Iterable[int]) -> bool:
+    """True if there is nothing but notices before the first prompt."""
+    first, line = min(starts, default=None), index.progress.first_line
+    return first is not None and line is not None and index.frames[first].line <= line
 
 
 def _chapter(

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from claude_session_player.format.blocks import ToolResult, Usage
 from claude_session_player.format.events import (
     COMPACTION,
-    FAILED_REQUESTS,
     Assistant,
-    Attachment,
     Event,
     Metadata,
     Progress,
@@ -23,10 +21,9 @@ from claude_session_player.format.events import (
     UsageLine,
     User,
 )
-from claude_session_player.linking.notices import ATTACHMENTS
+from claude_session_player.player.prompt_log import PromptLine as PromptLine, PromptLog
 from claude_session_player.stats import LargestContexts
 from claude_session_player.store import SYNTHETIC_MODEL, largest_tokens, named_tokens, sound_tokens
-from claude_session_player.util.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
     from claude_session_player.store import NamedTokens, TokenCounts
 
 T = TypeVar("T")
-
-_MAX_PROMPT: Final = 300
-"""Characters of a prompt that are kept."""
 
 
 class LineFacts(NamedTuple):
@@ -49,14 +43,6 @@ class LineFacts(NamedTuple):
     """The tokens in the context after the latest response; `None` until the first one, and after a compaction."""
     tokens: int = 0
     """All tokens that were used until then."""
-
-
-class PromptLine(NamedTuple):
-    """A prompt, and the line that shows it."""
-
-    line: int
-    text: str
-    """Its beginning, on one line."""
 
 
 class EditLine(NamedTuple):
@@ -105,10 +91,12 @@ class ProgressLog:
 
     def __init__(self, *, is_subagent: bool = False) -> None:
         """In the file of a sub-agent, sidechain lines are the main conversation."""
-        self.prompts: list[PromptLine] = []
+        self.first_line: int | None = None
+        """The first line that shows something other than a notice."""
+        self.prompt_log = PromptLog()
         self.edits: list[EditLine] = []
         self.error_lines = array("Q")
-        """A line for each failed call, failed request and blocking hook; a call counts once."""
+        """The line of each frame that shows an error."""
         self.responses: list[ResponseTokens] = []
         self.result_lines: dict[str, int] = {}
         """The line of each call's result, by the id of the call."""
@@ -123,7 +111,6 @@ class ProgressLog:
         self._last: tuple[str | None, str | None, str | None, Usage | None] | None = None
         """The last line of a response: an equal one adds nothing."""
         self._by_key: dict[str, ResponseTokens] = {}
-        self._failed_calls: set[str] = set()
 
     # --- filling it -------------------------------------------------------------------------------------
 
@@ -137,25 +124,22 @@ class ProgressLog:
         if reader is not None:
             reader(self, event, is_own)
 
-    def add_prompt(self, line: int, text: str) -> None:
-        """Note a prompt that the screen shows; one that replaces another on the screen has to be dropped first."""
-        self.prompts.append(PromptLine(line, one_line(text[:_MAX_PROMPT]).strip()))
+    def begin(self, line: int) -> None:
+        """Note that a line shows something other than a notice."""
+        if self.first_line is None:
+            self.first_line = line
 
-    def drop_queued_prompt(self, text: str) -> None:
-        """Drop the last prompt with this text: it was shown from the queue, and now has a line of its own."""
-        words = one_line(text[:_MAX_PROMPT]).strip()
-        for position in range(len(self.prompts) - 1, -1, -1):
-            if self.prompts[position].text == words:
-                del self.prompts[position]
-                return
+    def add_error(self, line: int) -> None:
+        """Note a line whose frame shows an error."""
+        self.error_lines.append(line)
 
     def add_edit(self, line: int, path: str) -> None:
         """Note that a tool has changed a file."""
         self.edits.append(EditLine(line, path))
 
     def _add_response(self, event: Assistant, is_own: bool) -> None:
-        if is_own and event.is_api_error:
-            self.error_lines.append(event.line)
+        if is_own:
+            self.prompt_log.add_response(event)
         message = event.message
         if message is None:
             return
@@ -195,26 +179,10 @@ class ProgressLog:
         content = event.message_content
         if is_own and type(content) is list:
             for block in content:
-                if type(block) is ToolResult:
-                    if block.tool_use_id:
-                        self.result_lines[block.tool_use_id] = event.line
-                    if block.is_error:
-                        self._add_failure(event.line, block.tool_use_id)
-
-    def _add_failure(self, line: int, call: str | None) -> None:
-        if not call or call not in self._failed_calls:
-            self._failed_calls.add(call or "")
-            self.error_lines.append(line)
-
-    def _add_attachment(self, event: Attachment, is_own: bool) -> None:
-        attached = event.attachment
-        rule = ATTACHMENTS.get(attached.type) if attached is not None else None
-        if is_own and attached is not None and rule is not None and rule.is_error:
-            self._add_failure(event.line, attached.call_id)
+                if type(block) is ToolResult and block.tool_use_id:
+                    self.result_lines[block.tool_use_id] = event.line
 
     def _add_notice(self, event: System, is_own: bool) -> None:
-        if is_own and event.subtype in FAILED_REQUESTS:
-            self.error_lines.append(event.line)
         if is_own and event.subtype == COMPACTION:
             self._contexts.set(event.line, None)
         if is_own and event.model:
@@ -225,6 +193,11 @@ class ProgressLog:
             self._models.set(event.line, event.model)
 
     # --- reading it -------------------------------------------------------------------------------------
+
+    @property
+    def prompts(self) -> list[PromptLine]:
+        """What people typed, each prompt once, and the lines that show it."""
+        return self.prompt_log.prompts
 
     def at(self, line: int) -> LineFacts:
         """What is known at a line."""
@@ -250,7 +223,6 @@ def _slice(items: Sequence[T], first: int, after: int | None, line_of: Callable[
 _READERS: Final[dict[type[Event], Callable[[ProgressLog, Any, bool], None]]] = {
     Assistant: ProgressLog._add_response,
     User: ProgressLog._add_results,
-    Attachment: ProgressLog._add_attachment,
     System: ProgressLog._add_notice,
     Metadata: ProgressLog._add_head,
     Progress: ProgressLog._add_tokens,
