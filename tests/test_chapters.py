@@ -105,8 +105,13 @@ def test_a_conversation_that_was_copied_into_the_file_has_its_prompts_once() -> 
     for _ in range(2):
         session.prompt("Go").block(text("Gone."), request="r").prompt("On")
         session.block(text("Came."), request="s")
-    index = index_of([*session.lines, *SessionBuilder().prompt("Go").lines])
+    index = index_of(session.prompt("Go").lines)
     assert [prompt.text for prompt in index.progress.prompts] == ["Go", "On", "Go"]
+
+
+def test_a_record_that_occurs_twice_is_one_prompt_also_at_the_end() -> None:
+    lines = SessionBuilder().prompt("Go").response(text("Gone.")).prompt("On").lines
+    assert [prompt.text for prompt in index_of([*lines, lines[-1], lines[0]]).progress.prompts] == ["Go", "On"]
 
 
 def test_notices_before_the_first_prompt_are_no_chapter_but_an_error_is() -> None:

@@ -39,7 +39,8 @@ class PromptLog:
     def prompts(self) -> list[PromptLine]:
         """What people have typed so far."""
         self._drop_copies()
-        return self._prompts
+        repeats = {event.line for event in self._copies.find_repeats(self._waiting)}
+        return [prompt for prompt in self._prompts if prompt.line not in repeats]
 
     def add_response(self, event: Assistant) -> None:
         """Note a response: it shows whether the prompts before it are copies."""
@@ -72,7 +73,7 @@ class PromptLog:
                 return
 
     def _drop_copies(self) -> None:
-        """Drop the prompts that are copies; those after the last response are not decided yet."""
+        """Drop the prompts that are copies; the response that decides may be missing for the last ones."""
         end = len(self._waiting)
         while end and type(self._waiting[end - 1]) is not Assistant:
             end -= 1
