@@ -9,13 +9,16 @@ from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from claude_session_player.line_audit import LineAudit
 from claude_session_player.util.text import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+RICH: Final = "rich"
+SCREEN: Final = "screen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,11 @@ class View:
     briefs: bool = False
     """Keep of each result what its tool shows at a glance: a diff, a count, the last lines of a failure."""
 
+    @property
+    def name(self) -> str:
+        """Which of the two views this is."""
+        return RICH if self.briefs else SCREEN
+
     @classmethod
     def rich(cls) -> View:
         """What the rich view shows: everything that happened, across compactions."""
@@ -60,6 +68,10 @@ class View:
     def as_rich(self) -> View:
         """The rich view, with the thinking and the limits of this one."""
         return replace(self, history=True, queued=True, notices=True, briefs=True)
+
+    def as_screen(self) -> View:
+        """The screen of the specification, with the thinking and the limits of this view."""
+        return replace(self, history=False, queued=True, notices=False, briefs=False)
 
     def with_queue(self) -> View:
         """The same view, with prompts that are only in the queue."""

@@ -28,6 +28,7 @@ from claude_session_player.cli.play import open_recording
 from claude_session_player.formatter import PROMPT
 from claude_session_player.live.running import SessionPeek
 from claude_session_player.models import ScreenElement, ToolCall, UserMessage, View
+from claude_session_player.player.chapters import list_chapters
 from claude_session_player.player.follow import FileChange, FollowedGroup
 from claude_session_player.player.playback import Playback
 from claude_session_player.player.recording import recording_of_file
@@ -165,7 +166,7 @@ def collect(ref: str, root: Path | str | None = None, listed: Record | None = No
     _from_files(table, _lines(answers["files"]))
     _from_verify(table, head, _lines(answers["verify"]))
     _from_replay(table, answers)
-    _from_player(table, ref, roots, head)
+    _from_player(table, ref, roots, head, is_agent)
     _from_follow(table, session_file_at(head["path"]), roots)
     _from_naive(table, read_session(Path(head["path"]), is_agent, _paths(head), _helpers(head)))
     return table
@@ -354,11 +355,13 @@ def _from_replay(table: Table, answers: Mapping[str, str]) -> None:
     table.add("prompts in plain text", "play", _marks(answers["plain"]))
 
 
-def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record) -> None:
+def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record, is_agent: bool) -> None:
     stores = StoreOptions(roots)
     with open_recording(find_source(ref, stores), stores) as recording:
         projection = Playback(recording, _VIEW, lambda: 0.0, Timing())
         projection.finish()
+        if not is_agent:
+            _from_chapters(table, "chapters", projection)
         _from_film(table, "play", projection)
         described = recording.describe()
         title = described[0] if described else recording.title
@@ -386,6 +389,13 @@ def _from_film(table: Table, command: str, projection: Playback) -> None:
     film = projection.frame_index
     _from_elements(table, command, film.screen(len(film.frames) - 1).elements)
     projection.close()
+
+
+def _from_chapters(table: Table, command: str, projection: Playback) -> None:
+    """The prompts of the chapters; in a sub-agent there are more, if its caller wrote to it again."""
+    chapters = [chapter for chapter in list_chapters(projection.frame_index) if chapter.prompt]
+    table.add("prompts", command, len(chapters))
+    table.add("prompt lines", command, [chapter.line for chapter in chapters])
 
 
 def _from_elements(table: Table, command: str, elements: Iterable[ScreenElement]) -> None:

@@ -12,8 +12,9 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from claude_session_player import View
+from claude_session_player.format.line_reader import LongLine
 from claude_session_player.player.chapters import Chapter, list_chapters
-from claude_session_player.player.frame_index import FrameIndex
+from claude_session_player.player.frame_index import FrameIndex, FrameMark
 from claude_session_player.player.recording import MemorySource
 from claude_session_player.player.timeline import parse_position
 from claude_session_player.tui import motions
@@ -84,10 +85,49 @@ def test_chapters_partition_the_frames_and_their_errors_add_up(rows: list[Any], 
     index = index_of(at_times([record for record, _ in rows], [time for _, time in rows]), view)
     chapters = list_chapters(index)
     covered = [frame for chapter in chapters for frame in range(chapter.frame, chapter.end)]
-    assert covered == list(range(len(index.frames)))
+    assert covered == list(range(chapters[0].frame if chapters else 0, len(index.frames)))
     assert all(chapter.seconds >= 0 and chapter.frame < chapter.end for chapter in chapters)
     if chapters:
-        assert sum(chapter.errors for chapter in chapters) == len(index.progress.error_lines)
+        marked = sum(FrameMark.ERROR in frame.marks for frame in index.frames)
+        assert sum(chapter.errors for chapter in chapters) == len(index.progress.error_lines) == marked
+
+
+def test_errors_of_notices_and_lines_that_are_too_long_count_as_the_timeline_marks_them() -> None:
+    session = SessionBuilder().prompt("Go").system("informational", level="error", content="The disk is full.")
+    session.system("api_error", level="error").response(call("Bash", "b")).result("b", "no", error=True)
+    lines = [*session.lines, LongLine(1 << 30, is_complete=True)]
+    index = index_of(lines, View.rich())
+    (chapter,) = list_chapters(index)
+    assert chapter.errors == sum(FrameMark.ERROR in frame.marks for frame in index.frames) == 4
+
+
+def test_messages_of_other_agents_are_no_chapters() -> None:
+    session = SessionBuilder().prompt("Go").prompt("Another Claude session sent a message: hello").prompt("On")
+    assert [chapter.prompt for chapter in chapters_of(session)] == ["Go", "On"]
+
+
+def test_a_conversation_that_was_copied_into_the_file_has_its_prompts_once() -> None:
+    session = SessionBuilder()
+    for _ in range(2):
+        session.prompt("Go").block(text("Gone."), request="r").prompt("On")
+        session.block(text("Came."), request="s")
+    index = index_of(session.prompt("Go").lines)
+    assert [prompt.text for prompt in index.progress.prompts] == ["Go", "On", "Go"]
+
+
+def test_a_record_that_occurs_twice_is_one_prompt_also_at_the_end() -> None:
+    lines = SessionBuilder().prompt("Go").response(text("Gone.")).prompt("On").lines
+    assert [prompt.text for prompt in index_of([*lines, lines[-1], lines[0]]).progress.prompts] == ["Go", "On"]
+
+
+def test_notices_before_the_first_prompt_are_no_chapter_but_an_error_is() -> None:
+    def opening(session: SessionBuilder) -> list[str]:
+        return [chapter.prompt for chapter in list_chapters(index_of(session.prompt("Go").lines, View.rich()))]
+
+    hook = SessionBuilder().system("informational", level="warning", content="A hook ran.")
+    assert opening(hook) == ["Go"]
+    assert opening(SessionBuilder().system("informational", level="error", content="It failed.")) == ["", "Go"]
+    assert opening(SessionBuilder().response(text("Good morning."))) == ["", "Go"]
 
 
 def test_a_compaction_does_not_end_a_chapter() -> None:

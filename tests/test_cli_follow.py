@@ -156,7 +156,7 @@ def test_in_a_pipe_there_is_what_runs_and_what_it_cost_but_no_bell(live: Live) -
         )
         live.add(live.session.result("b").response(text("Done.")).system("turn_duration", durationMs=1))
         (line,) = lines_until(process, "\n")
-        assert re.search(r"waiting for the person  turn ended [\w ]+ ago  \d+ % of 200 k  \$0\.\d\d$", line)
+        assert re.search(r"waiting for the person  turn ended [\w ]+ ago  \d+% of 200 k  \$0\.\d\d$", line)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (130, "", "")

@@ -91,6 +91,18 @@ def test_a_context_that_was_larger_than_the_window_keeps_the_large_one() -> None
     assert meter_of(session).fill == ContextFill(30_000, 1_000_000)
 
 
+def test_the_largest_context_of_a_model_decides_also_after_another_model_answered() -> None:
+    session = response(response(SessionBuilder().prompt("Start"), 250_000), 20_000, "claude-haiku-4-5-20251001")
+    assert meter_of(session).fill == ContextFill(20_000, 200_000)
+    assert meter_of(response(session, 30_000)).fill == ContextFill(30_000, 1_000_000)
+
+
+def test_a_context_is_marked_when_it_fills_up() -> None:
+    fills = [ContextFill(tokens, 200_000) for tokens in (149_999, 150_000, 179_999, 180_000)]
+    assert [(fill.is_filling, fill.is_full) for fill in fills] == [(False, False), *[(True, False)] * 2, (True, True)]
+    assert not ContextFill(180_000, None).is_full
+
+
 def test_subagents_in_the_file_do_not_count() -> None:
     session = response(SessionBuilder().prompt("Start"), 20_000)
     session.sidechain = True

@@ -67,7 +67,7 @@ def test_what_is_not_known_is_not_shown() -> None:
     assert "12.3 k context" in header_text(HeaderFacts("Tea", context_tokens=12_300), 78).plain
 
 
-@pytest.mark.parametrize(("used", "style"), [(100, ""), (140_000, "yellow"), (190_000, "bold red")])
+@pytest.mark.parametrize(("used", "style"), [(100, ""), (149_000, ""), (150_000, "yellow"), (190_000, "bold red")])
 def test_a_context_window_that_fills_up_is_marked(used: int, style: str) -> None:
     text = header_text(FACTS._replace(context_tokens=used), 118)
     place = text.plain.index("% of")
@@ -78,6 +78,17 @@ def test_the_title_of_a_sub_agent_stays_when_those_of_its_callers_do_not_fit() -
     facts = HeaderFacts("Find the temperature", ("A long title " * 9, "Another one"))
     assert header_text(facts, 50).plain.rstrip() == "… › Another one › Find the temperature"
     assert header_text(facts, 24).plain.rstrip() == "… › Find the temperature"
+
+
+def test_the_path_to_a_sub_agent_comes_before_model_and_branch_but_after_cost_and_context() -> None:
+    facts = FACTS._replace(title="Find the temperature", callers=("A tea timer",))
+    shown = header_text(facts, 78).plain.rstrip()
+    assert shown.startswith("A tea timer › Find the temperature ")
+    assert shown.endswith(" opus-4-5  62% of 200 k context  $1.32")
+    shown = header_text(facts._replace(callers=("A tea timer that rings",) * 2), 78).plain
+    assert shown.startswith("… › A tea timer that rings › Find the temp")
+    assert shown.endswith("  62% of 200 k context  $1.32")
+    assert "opus" not in shown
 
 
 @given(st.text("abc d茶", max_size=40), st.integers(0, 40))

@@ -66,7 +66,7 @@ def test_an_element_of_5_megabytes_is_shown_by_its_beginning() -> None:
     assert "more characters" in played(keys("end"), recording(session))
 
 
-def test_a_result_of_5_megabytes_can_be_expanded() -> None:
+def test_a_result_of_5_megabytes_can_be_unfolded() -> None:
     session = SessionBuilder().response(call("Bash", command="yes")).result("toolu_1", "y\n" * 2_500_000)
     shown = played(keys("end", "enter"), recording(session))
     assert "● Bash(yes)" in shown
@@ -100,7 +100,7 @@ def test_not_even_the_type_of_a_picture_is_obeyed_by_a_terminal() -> None:
     assert "\x1b" not in played(keys("enter"), recording(session))
 
 
-def test_a_picture_is_drawn_where_the_element_is_expanded() -> None:
+def test_a_picture_is_drawn_where_the_element_is_unfolded() -> None:
     session = SessionBuilder().prompt([{"type": "text", "text": "Look:"}, picture_of(png(8, 8))])
     shown = played(keys("enter"), recording(session))
     assert "▀" * 8 in shown

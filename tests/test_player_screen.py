@@ -18,6 +18,7 @@ from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.player import Player
 from claude_session_player.player.recording import MemorySource, Recording
 from claude_session_player.player.timeline import FractionPosition
+from claude_session_player.tui.copying import MOST_CHARACTERS
 from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.player_search import HitLines
@@ -63,7 +64,7 @@ async def _search(pilot: Pilot[Any], clock: Clock) -> None:
 PICTURES = {
     "playing": _playing,
     "paused": _press("space", "right", "right"),
-    "expanded-diff": _press("g", *"5", "enter", "enter"),
+    "unfolded-diff": _press("g", *"5", "enter", "enter"),
     "help": _press("question_mark"),
     "search": _search,
     "sub-agent": to_agent,
@@ -375,6 +376,38 @@ def test_y_copies_all_of_the_element_at_the_cursor() -> None:
     assert "Copied " in played(copy)
 
 
+def test_y_copies_an_output_that_is_stored_elsewhere() -> None:
+    async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("g", "7", "enter", "y")
+        assert pilot.app.clipboard == "the whole output"
+
+    played(copy, replace(recording(), resolve=lambda text: "the whole output"))
+
+
+def test_y_copies_no_more_than_a_clipboard_should_hold_and_says_so() -> None:
+    async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("g", "7", "enter", "y")
+        assert len(pilot.app.clipboard) == MOST_CHARACTERS
+
+    shown = played(copy, replace(recording(), resolve=lambda text: "x" * 1_234_567), size=LARGE)
+    assert "Copied only the first 1,000,000 of 1,234,567 characters." in shown
+
+
+def test_y_says_why_what_cannot_be_read_any_more_is_not_copied() -> None:
+    async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("g", "7", "enter")
+        await pilot.pause()
+
+        def refuse(offset: int, size: int) -> bytes:
+            raise CannotRead("the disk is gone")
+
+        screen.playback.frame_index.source.read = refuse  # type: ignore[method-assign]
+        await pilot.press("y")
+        assert pilot.app.clipboard == ""
+
+    assert "the disk is gone" in played(copy)
+
+
 def test_a_click_on_the_timeline_seeks() -> None:
     async def click(pilot: Pilot[Any], screen: PlayerScreen) -> None:
         await pilot.click(TimelineBar, offset=(79, 1))
@@ -438,7 +471,7 @@ def test_a_film_that_begins_at_its_end_does_not_play() -> None:
     assert "■ 1×" in played(keys(), start=FractionPosition(1.0))
 
 
-def test_what_a_running_tool_reports_is_there_when_it_is_expanded() -> None:
+def test_what_a_running_tool_reports_is_there_when_it_is_unfolded() -> None:
     session = SessionBuilder().response(call("WebSearch", "w", query="poems"))
     session.progress("query_update", "w", query="short poems")
     assert "Searching: short poems" in played(keys("end", "enter"), recording(session))
@@ -490,7 +523,7 @@ def test_there_is_one_question_at_a_time() -> None:
         await pilot.click(screen.pane)
         await pilot.press("g")
         await pilot.pause()
-        assert len(screen.query(Input)) == 1
+        assert len(screen.search_bar.query(Input)) == 1
 
     played(ask_twice)
 
@@ -540,7 +573,7 @@ def test_n_goes_through_the_hits_with_which_the_player_was_opened() -> None:
     assert "Esc end search" not in shown
 
 
-def test_the_truncated_text_of_a_hit_is_expanded() -> None:
+def test_the_truncated_text_of_a_hit_is_unfolded() -> None:
     async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
         await until_true(pilot, lambda: screen.playback.is_complete)
         await pilot.press("n")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import pytest
 from textual.pilot import Pilot
 
 from claude_session_player.models import View
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
-from tests.players import keys, played, recording
-from tests.screens import LARGE, run, text_of
+from tests.players import Clock, keys, played, recording, to_agent
+from tests.screens import LARGE, run, text_of, until
 
 RICH: Final[dict[str, Any]] = {"view": View.rich()}
 
@@ -46,6 +47,35 @@ def test_enter_folds_one_of_the_unfolded() -> None:
     up_to_command = ["up"] * 4
     assert "test 8" in played(keys("end", "e", *up_to_command), **RICH)
     assert "test 8" not in played(keys("end", "e", *up_to_command, "enter"), **RICH)
+
+
+@pytest.mark.parametrize("given", [View.full().as_rich(), View.full().with_queue()], ids=["rich", "screen"])
+def test_both_views_have_the_limits_that_were_given(given: View) -> None:
+    async def switch(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        names = []
+        for _ in range(3):
+            view = screen.playback.frame_index.view
+            assert (view.result_lines, view.label_width, screen.pane.view.result_lines) == (None, None, None)
+            names.append(screen.view_name)
+            await pilot.press("v")
+            await pilot.pause()
+        assert names[0] == names[2] != names[1]
+
+    played(switch, view=given)
+
+
+def test_a_sub_agent_opens_in_the_present_view() -> None:
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("v")
+        await until(pilot, lambda: screen.playback.is_complete)
+        await to_agent(pilot, Clock())
+        nested = pilot.app.screen
+        assert isinstance(nested, PlayerScreen)
+        assert nested is not screen
+        assert nested.view_name == screen.view_name == "screen"
+        assert nested.playback.frame_index.view.sidechains
+
+    played(step_in, **RICH)
 
 
 def test_a_match_in_what_is_folded_unfolds_it() -> None:

@@ -32,10 +32,10 @@ def test_a_position_is_remembered_until_it_is_forgotten(positions: PositionStore
     one, two = str(tmp_path / "one.jsonl"), str(tmp_path / "two.jsonl")
     assert positions.find(one) is None
     positions.remember(one, HERE)
-    positions.remember(two, LeftPosition(7, 70, "highlights"))
-    assert (positions.find(one), positions.find(two)) == (HERE, (7, 70, "highlights"))
+    positions.remember(two, LeftPosition(7, 70, "screen", True))
+    assert (positions.find(one), positions.find(two)) == (HERE, (7, 70, "screen", True))
     positions.forget(one)
-    assert (positions.find(one), positions.find(two)) == (None, (7, 70, "highlights"))
+    assert (positions.find(one), positions.find(two)) == (None, (7, 70, "screen", True))
 
 
 def test_a_link_to_a_session_is_the_same_session(positions: PositionStore, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def leave(path: Path, positions: PositionStore, *names: str, **options: Any) -> 
 def test_the_player_continues_where_it_was_left(positions: PositionStore, tmp_path: Path) -> None:
     path = session_of(tmp_path)
     line, _ = leave(path, positions, "right", "right", "right")
-    again, said = leave(path, positions, resume=True)
+    again, said = leave(path, positions, continues=True)
     assert again == line > 1
     assert said.startswith(f"Continued at line {line}, ")
     assert said.endswith("%; Home goes to the beginning.")
@@ -147,10 +147,11 @@ def test_without_the_option_it_begins_anew_and_says_how_to_continue(positions: P
     path = session_of(tmp_path)
     line, said = leave(path, positions, "right", "right")
     assert said == ""
-    begun, said = leave(path, positions)
+    begun, said = leave(path, positions, option="--resume-here")
     assert begun == 1
     assert f"line {line}, " in said
-    assert "--resume-here" in said
+    assert said.endswith("press R to continue there, or use --resume-here.")
+    assert leave(path, positions)[1].endswith("press R to continue there.")
     assert leave(path, positions, "R")[0] == line
 
 
@@ -158,19 +159,40 @@ def test_opening_a_session_without_moving_keeps_the_position(positions: Position
     path = session_of(tmp_path)
     line, _ = leave(path, positions, "right", "right")
     leave(path, positions)
-    assert leave(path, positions, resume=True)[0] == line
+    assert leave(path, positions, continues=True)[0] == line
 
 
 def test_highlights_are_continued_as_highlights(positions: PositionStore, tmp_path: Path) -> None:
     path = session_of(tmp_path)
     leave(path, positions, "m", "right", "right")
-    app = player_of(path, positions, resume=True)
+    app = player_of(path, positions, continues=True)
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.pause()
         assert screen_of(app).player.has_highlights_only
 
     run(app, script)
+
+
+def test_the_view_is_continued_too_and_highlights_in_it(positions: PositionStore, tmp_path: Path) -> None:
+    path = session_of(tmp_path)
+    leave(path, positions, "v", "m", "right", "right")
+    left = positions.find(str(path))
+    assert left is not None
+    assert (left.view, left.highlights) == ("screen", True)
+    app = player_of(path, positions, continues=True)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until(pilot, lambda: screen_of(app).playback.is_complete)
+        screen = screen_of(app)
+        assert screen.view_name == "screen"
+        assert screen.pane.view.briefs is False
+        assert screen.player.has_highlights_only
+        assert screen.playback.frame is not None
+        assert screen.playback.frame.line == left.line
+
+    run(app, script)
+    assert leave(path, positions, "R")[0] == left.line
 
 
 def test_at_the_end_there_is_nothing_to_continue(positions: PositionStore, tmp_path: Path) -> None:
@@ -185,7 +207,7 @@ def test_a_session_that_shrank_is_continued_at_its_last_line(positions: Position
     path = session_of(tmp_path)
     leave(path, positions, "end", "left")
     session_of(tmp_path, SessionBuilder().prompt("a").response(text("b")))
-    line, said = leave(path, positions, resume=True)
+    line, said = leave(path, positions, continues=True)
     assert (line, said) == (2, "Continued at line 2, 100%; Home goes to the beginning.")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from textual.pilot import Pilot
 
 from claude_session_player import View
 from claude_session_player.player import costs
@@ -20,6 +21,8 @@ from claude_session_player.store import Session, Store
 from claude_session_player.util.times import to_epoch
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, thought
+from tests.players import player, recording, screen_of
+from tests.screens import run, text_of, until
 from tests.stores import AGENT, ONE, StoreBuilder
 
 OPUS, HAIKU = "claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"
@@ -86,14 +89,14 @@ def test_a_compaction_empties_the_context_and_synthetic_messages_have_no_model()
     assert log.at(3) == (OPUS, "main", None, 15)
 
 
-def test_a_failed_call_a_failed_request_and_a_blocking_hook_are_errors() -> None:
+def test_each_frame_that_shows_an_error_counts() -> None:
     session = SessionBuilder().response(call("Bash", "b"))
     session.attachment("hook_blocking_error", hookName="PreToolUse", toolUseID="b", blockingError="no")
     session.result("b", "blocked", error=True)  # the same call
     session.attachment("hook_blocking_error", hookName="Stop", toolUseID="s", blockingError="not yet")
     session.response(text("API Error: 529"), isApiErrorMessage=True)
     session.system("api_error", level="error")
-    assert list(index_of(session).progress.error_lines) == [2, 4, 5, 6]
+    assert list(index_of(session, View.rich()).progress.error_lines) == [2, 3, 4, 5, 6]
 
 
 def test_a_prompt_from_the_queue_counts_once_although_two_lines_show_it() -> None:
@@ -160,6 +163,57 @@ def test_tokens_without_a_price_have_no_cost() -> None:
     session = SessionBuilder().prompt("Go").response(text("One"), model="tea-1").prompt("On").response(text("Two"))
     curve = CostCounter(Recording("tea", "", lambda: MemorySource([]))).count(index_of(session))
     assert [curve.at(line) is None for line in (1, 2, 3, 4)] == [False, True, True, False]
+
+
+def test_the_responses_without_a_price_are_counted_once_and_not_when_a_price_is_found() -> None:
+    session = SessionBuilder().prompt("Go").response(text("One"), model="tea-1")
+    session.block(thought("Hm"), request="r", model="tea-1", usage=usage(10, 1))
+    session.block(text("Yes"), request="r", model="tea-1", usage=usage(10, 20))
+    session.response(text("Two"), usage=usage(1000, 0))
+    curve = CostCounter(Recording("tea", "", lambda: MemorySource([]))).count(index_of(session))
+    assert [curve.until(line)[1] for line in (1, 2, 3, 4, 5)] == [0, 1, 2, 2, 2]
+    assert curve.until(None) == (curve.total, 2)
+    assert CostCurve([CostStep(1, None, 1), CostStep(2, Decimal(3), -1)]).until(2) == (Decimal(3), 0)
+
+
+def test_a_partly_priced_session_says_so_in_the_header_and_in_each_chapter() -> None:
+    session = SessionBuilder().prompt("Go").response(text("One"), usage=usage(1_000_000, 0)).prompt("On")
+    session.response(text("Two"), model="tea-1").prompt("Bye")
+    app, _ = player(recording(session))
+    seen = []
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press("end")
+        await until(pilot, lambda: screen_of(app).cost != "")
+        await pilot.pause()
+        seen.append((screen_of(app).cost, text_of(app)))
+        await pilot.press("home", "c")
+        await until(pilot, lambda: "COST" in text_of(app))
+        seen.append(("", text_of(app)))
+
+    run(app, script, (120, 40))
+    assert seen[0][0].startswith("≥$")
+    assert seen[0][0] in seen[0][1].split("\n")[0]
+    rows = [line.split() for line in seen[1][1].split("\n") if "│" in line]
+    costs = {word: row for row in rows for word in ("Go", "On", "Bye") if word in row}
+    assert [word for word in costs["Go"] if "$" in word] == [seen[0][0].removeprefix("≥")]
+    assert "?" in costs["On"]
+    assert not {"?", "$"} & set("".join(costs["Bye"]))
+
+
+def test_the_header_knows_the_window_of_the_whole_session_also_without_a_price() -> None:
+    session = SessionBuilder().prompt("Go").response(text("One"), model="claude-next-9", usage=usage(190_000, 0))
+    session.response(text("Two"), model="claude-next-9", usage=usage(260_000, 0))
+    app, _ = player(recording(session))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press("home", "right", "space")
+        await until(pilot, lambda: screen_of(app).header.facts.context_window is not None)
+        facts = screen_of(app).header.facts
+        assert (facts.context_tokens, facts.context_window) == (190_000, 1_000_000)
+        assert "19% of 1.0 M context" in text_of(app)
+
+    run(app, script, (120, 40))
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.none() | st.integers(0, 9)), max_size=12), st.integers(0, 9))

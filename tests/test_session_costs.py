@@ -118,12 +118,12 @@ def test_invalid_prices_are_reported_once(sessions: Sessions, monkeypatch: pytes
     assert costs.count(file) is None
 
 
-def test_a_session_without_priced_models_shows_no_cost(sessions: Sessions) -> None:
+def test_the_cost_of_a_session_without_priced_models_is_unknown(sessions: Sessions) -> None:
     sessions.path.unlink()
     unpriced = session(TWO, 1).prompt("Brew").block(text("Tea."), request="r", model="tea-1")
     path = write(sessions.file(TWO), unpriced)
     (file,) = grown(RunningSessions((str(sessions.store.root),)), path)
-    assert cost_words(RunningCosts(opener(sessions).session).count(file)) == ""
+    assert cost_words(RunningCosts(opener(sessions).session).count(file)) == "?"
 
 
 # --- which sessions wait ------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from claude_session_player.models import RICH as RICH, SCREEN as SCREEN
 from claude_session_player.util.settings import THEMES, using_theme
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound="Callable[..., object]")
 
-RICH, SCREEN = "rich", "screen"
 VIEW_HELP: Final = "Show what happened, or what the terminal showed; v switches."
 
 

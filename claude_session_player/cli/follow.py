@@ -35,7 +35,6 @@ from claude_session_player.live import (
     SessionLookup,
     WaitingSessions,
     cost_words,
-    fill_words,
 )
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
@@ -365,7 +364,7 @@ class StateLog:
         except BadPrices as error:
             note(f"no costs are shown: {error}")
             expense = None
-        return [fill_words(fill) if fill is not None else "", cost_words(expense)]
+        return [fill.words() if fill is not None else "", cost_words(expense)]
 
 
 def _state(row: RunningSession) -> SessionState:

@@ -93,7 +93,9 @@ def command(
     source = find_source(ref, stores)
     if resume_here and not _has_own_file(source, stores):
         raise click.UsageError("--resume-here needs a session file: positions are remembered for no others")
-    return play_source(source, view, timing, start, plain=plain, stores=stores, view_name=view_name, resume=resume_here)
+    return play_source(
+        source, view, timing, start, plain=plain, stores=stores, view_name=view_name, continues=resume_here
+    )
 
 
 def _has_own_file(source: SessionSource, stores: StoreOptions | None) -> bool:
@@ -110,14 +112,14 @@ def play_source(
     plain: bool = False,
     stores: StoreOptions | None = None,
     view_name: str = RICH,
-    resume: bool = False,
+    continues: bool = False,
 ) -> int:
     """Play a session on the full screen, or as text without a terminal; returns the exit code.
 
-    With `resume`, it continues where the session was left.
+    With `continues`, it begins where the session was left.
     """
     if plain or not is_terminal():
-        _print_session(source, view, timing, _left_position(source) if resume else start)
+        _print_session(source, view, timing, _left_position(source) if continues else start)
         return 0
     from claude_session_player.player import PositionStore
     from claude_session_player.tui.player import run_player
@@ -125,7 +127,7 @@ def play_source(
     positions = PositionStore.of_user(source.path) if source.path and _has_own_file(source, stores) else None
     with open_recording(source, stores) as recording:
         look = named_view(view_name, view)
-        code, audit = run_player(recording, look, timing, start, positions=positions, resume=resume)
+        code, audit = run_player(recording, look, timing, start, positions=positions, continues=continues)
     warn_line_issues(audit)
     return code
 

@@ -65,6 +65,15 @@ class CopyDetector:
         for batch, marks in self.batches(events):
             yield from zip(batch, marks or repeat(False), strict=False)
 
+    def find_repeats(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Those of some later records that repeat earlier ones by themselves, whatever follows. They are not added."""
+        seen: set[int] = set()
+        for event in events:
+            keys = _keys(event)
+            if all(not (self._seen.isdisjoint(one) and seen.isdisjoint(one)) for one in keys):
+                yield event
+            seen.update(chain.from_iterable(keys))
+
     def batches(self, events: Iterable[Event]) -> Iterator[tuple[list[Event], list[bool] | None]]:
         """The events in batches, and which of them are copies; `None` if none of them is."""
         coming, marked = iter(events), deque[tuple[Event, bool]]()

@@ -8,11 +8,7 @@ from claude_session_player.util.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from claude_session_player.live.attention import WaitingSessions as WaitingSessions
-    from claude_session_player.live.costs import (
-        RunningCosts as RunningCosts,
-        cost_words as cost_words,
-        fill_words as fill_words,
-    )
+    from claude_session_player.live.costs import RunningCosts as RunningCosts, cost_words as cost_words
     from claude_session_player.live.running import (
         RunningSession as RunningSession,
         RunningSessions as RunningSessions,
@@ -31,7 +27,6 @@ _HOMES = {
     "SessionStatus": "status",
     "WaitingSessions": "attention",
     "cost_words": "costs",
-    "fill_words": "costs",
 }
 """The module of each public name, imported when the name is first used."""
 

@@ -7,13 +7,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.errors import BadPrices, SessionError
-from claude_session_player.util.humanize import dollars, short_number
+from claude_session_player.util.humanize import cost_so_far
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from claude_session_player.live.running import SessionLookup
-    from claude_session_player.stats import ContextFill, Expense, Prices
+    from claude_session_player.stats import Expense, Prices
     from claude_session_player.store import SessionFile
 
 _PAUSE_SECONDS: Final = 1.0
@@ -72,23 +72,11 @@ class RunningCosts:
 
 
 def cost_words(expense: Expense | None) -> str:
-    """A cost so far; empty if it is unknown, or nothing was used yet.
+    """A cost so far; empty if it was not counted, or nothing was used yet.
 
     >>> cost_words(None)
     ''
     """
-    if expense is None or expense.cost is None or not expense.tokens.total:
+    if expense is None or not expense.tokens.total:
         return ""
-    return dollars(expense.cost, len(expense.unpriced_models))
-
-
-def fill_words(fill: ContextFill, *, with_window: bool = True) -> str:
-    """How full a context is; without a known window, its tokens.
-
-    >>> from claude_session_player.stats import ContextFill
-    >>> fill_words(ContextFill(124_000, 200_000)), fill_words(ContextFill(9000, None))
-    ('62 % of 200 k', '9.0 k tokens')
-    """
-    if fill.share is None or fill.window is None:
-        return f"{short_number(fill.tokens)} tokens"
-    return f"{fill.share * 100:.0f} %" + (f" of {short_number(fill.window)}" if with_window else "")
+    return cost_so_far(expense.cost, len(expense.unpriced_models))

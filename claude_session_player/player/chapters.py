@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from decimal import Decimal
 
     from claude_session_player.player.costs import CostCurve
@@ -32,10 +32,12 @@ class Chapter(NamedTuple):
     """The files that were changed, each once, in order."""
     cost: Decimal | None = None
     """In US dollars; `None` if it is unknown."""
+    unpriced: int = 0
+    """How many responses have no known price."""
 
 
 def list_chapters(index: FrameIndex, costs: CostCurve | None = None) -> list[Chapter]:
-    """The chapters of the frames that are indexed; every frame is in one of them."""
+    """The chapters of the frames that are indexed; every frame is in one of them, but for notices at the beginning."""
     return [_chapter(index, costs, *place) for place in _places(index)]
 
 
@@ -58,11 +60,18 @@ def _places(index: FrameIndex) -> Iterator[_Place]:
         frame = index.frame_at_line(prompt.line)
         if index.frames[frame].line == prompt.line:
             starts.setdefault(frame, prompt.text)
-    frames = sorted({0, *starts, len(index.frames)})
+    opening = () if _opens_with_prompt(index, starts) else (0,)
+    frames = sorted({*opening, *starts, len(index.frames)})
     for frame, end in pairwise(frames):
-        first = index.frames[frame].line if frame else 0
+        first = index.frames[frame].line if frame > frames[0] else 0
         after = index.frames[end].line if end < len(index.frames) else None
         yield _Place(starts.get(frame, ""), frame, end, first, after)
+
+
+def _opens_with_prompt(index: FrameIndex, starts: Iterable[int]) -> bool:
+    """True if there is nothing but notices before the first prompt."""
+    first, line = min(starts, default=None), index.progress.first_line
+    return first is not None and line is not None and index.frames[first].line <= line
 
 
 def _chapter(
@@ -78,7 +87,7 @@ def _chapter(
         _seconds(frames, frame, end),
         log.errors_in(first, after),
         tuple(log.files_in(first, after)),
-        None if costs is None else _cost(costs, first, after),
+        *((None, 0) if costs is None else _cost(costs, first, after)),
     )
 
 
@@ -90,7 +99,8 @@ def _seconds(frames: Sequence[Frame], frame: int, end: int) -> float:
     return 0.0 if started is None or ended is None else max(ended - started, 0.0)
 
 
-def _cost(costs: CostCurve, first: int, after: int | None) -> Decimal | None:
-    until = costs.total if after is None else costs.at(after - 1)
-    before = costs.at(first - 1)
-    return None if until is None else until - (before or 0)
+def _cost(costs: CostCurve, first: int, after: int | None) -> tuple[Decimal | None, int]:
+    """The cost from one line to just before another, or to the end, and the responses in it without a known price."""
+    until, unpriced = costs.until(None if after is None else after - 1)
+    before, unpriced_before = costs.until(first - 1)
+    return None if until is None else until - (before or 0), unpriced - unpriced_before

@@ -6,6 +6,7 @@ At the end it is what the statistics give for the session.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from decimal import Decimal
 from itertools import accumulate
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from claude_session_player.store import Session
 
 
-_NO_COST: Final = 0, None
+_NO_COST: Final = 0, None, 0
 """What the log knows of a response that it does not have."""
 
 
@@ -37,6 +38,8 @@ class CostStep(NamedTuple):
     line: int
     cost: Decimal | None
     """In US dollars; `None` for tokens without a known price."""
+    unpriced: int = 0
+    """How many more responses have no known price; fewer if one of them proves to have a price."""
 
 
 class _Sums:
@@ -45,10 +48,13 @@ class _Sums:
     def __init__(self) -> None:
         self.lines: list[int] = []
         self.costs: list[Decimal | None] = []
+        self.unpriced = array("q")
+        """The number of responses that have no known price."""
 
     def add(self, step: CostStep) -> None:
         """Add the cost of a line that is not before the last one."""
         known = self.costs[-1] if self.costs else None
+        self.unpriced.append((self.unpriced[-1] if self.unpriced else 0) + step.unpriced)
         self.costs.append(known if step.cost is None else (known or Decimal()) + step.cost)
         self.lines.append(step.line)
 
@@ -72,20 +78,22 @@ class CostCurve:
 
     def at(self, line: int) -> Decimal | None:
         """The cost until a line, without unknown prices; `None` if tokens were used and none has a known price."""
-        return self._sum(line)
+        return self.until(line)[0]
 
-    @property
-    def total(self) -> Decimal | None:
-        """The cost of the whole session."""
-        return self._sum(None)
-
-    def _sum(self, line: int | None) -> Decimal | None:
+    def until(self, line: int | None) -> tuple[Decimal | None, int]:
+        """The cost until a line, or of everything, and the number of responses in it that have no known price."""
         places = [
             (sums, size if line is None else bisect_right(sums.lines, line, 0, size)) for sums, size in self._parts
         ]
         costs = [sums.costs[place - 1] for sums, place in places if place]
         known = [cost for cost in costs if cost is not None]
-        return sum(known, Decimal()) if known or not costs else None
+        unpriced = sum(sums.unpriced[place - 1] for sums, place in places if place)
+        return (sum(known, Decimal()) if known or not costs else None), unpriced
+
+    @property
+    def total(self) -> Decimal | None:
+        """The cost of the whole session."""
+        return self.until(None)[0]
 
 
 class _OwnCosts:
@@ -94,8 +102,9 @@ class _OwnCosts:
     def __init__(self, log: ProgressLog) -> None:
         self.log = log
         self.sums = _Sums()
-        self.latest: dict[str, tuple[int, Decimal | None]] = {}
-        """The last line of each response, and what the response costs."""
+        self.latest: dict[str, tuple[int, Decimal | None, int]] = {}
+        """The last line of each response, what the response costs, and its tokens."""
+        self._unpriced: set[str] = set()
         self._done = 0
 
     def price_new(self, prices: Prices) -> None:
@@ -106,9 +115,11 @@ class _OwnCosts:
             count = token_count(tokens)
             cost = response_cost(prices, model, count, time)
             if count.total:
-                _, before = self.latest.get(key, (0, None))
-                self.sums.add(CostStep(line, cost if cost is None or before is None else cost - before))
-            self.latest[key] = line, cost
+                before = self.latest.get(key, _NO_COST)[1]
+                more = (cost is None) - (key in self._unpriced)
+                (self._unpriced.add if cost is None else self._unpriced.discard)(key)
+                self.sums.add(CostStep(line, cost if cost is None or before is None else cost - before, more))
+            self.latest[key] = line, cost, count.total
 
 
 class _Origin(NamedTuple):
@@ -193,11 +204,11 @@ def _other_steps(index: FrameIndex, counted: _Counted, own: _OwnCosts) -> Iterat
             continue
         known = own.latest.get(_own_key(response, counted.name))
         if known is not None:
-            line, before = known
+            line, before, count = known
             if cost is not None and cost != before:
-                yield CostStep(line, cost - (before or 0))
+                yield CostStep(line, cost - (before or 0), -(before is None and count > 0))
         elif part.path != counted.path:
-            yield CostStep(lines[part.path], cost)
+            yield CostStep(lines[part.path], cost, int(cost is None))
 
 
 def _lines_of(index: FrameIndex, origins: dict[str, _Origin]) -> dict[str, int]:

@@ -223,27 +223,29 @@ class FrameIndex:
                     self.links.note(self._newest, event, self.frames)
                     self.progress.add(event)
                     changes.append(change.without_error() if self.progress.repeats_failure else change)
-                    if change.marks & _LOGGED:
-                        self._log_elements(number)
+                    if change.marks & _LOGGED or self.progress.first_line is None:
+                        self._log_elements(event)
                     event = next(events, None)
                 offset += len(line)
                 self._offsets.append(offset)
                 self._add_frame(number, time, changes)
 
-    def _log_elements(self, line: int) -> None:
+    def _log_elements(self, event: Event) -> None:
         """Note the prompts and edits that the last record has put on the screen."""
-        state = self._newest
+        state, line = self._newest, event.line
         for element in (*state.elements[state.settled :], *(state.elements[position] for position in state.touched)):
-            if isinstance(element, UserMessage):
-                if state.removed:  # it was on the screen already, from the queue
-                    self.progress.drop_queued_prompt(element.text)
-                self.progress.add_prompt(line, element.text)
+            if not isinstance(element, Note) or element.is_error:
+                self.progress.begin(line)
+            if isinstance(element, UserMessage):  # what it replaces was on the screen already, from the queue
+                self.progress.prompt_log.add(event, element.text, replaces=bool(state.removed))
             elif isinstance(element, ToolCall) and (path := changed_file(element)) and _is_edit_done(element, line):
                 self.progress.add_edit(line, path)
 
     def _add_frame(self, line: int, time: float | None, changes: list[RecordChange]) -> None:
         if (frame := build_frame(line, time, changes)) is not None:
             self.frames.append(frame)
+            if frame.marks & FrameMark.ERROR:
+                self.progress.add_error(line)
         if line - self._keyframes[-1].lines >= self._spacing:
             self._keyframes.append(_Keyframe(line, self._newest.copy()))
             if len(self._keyframes) > _MAX_KEYFRAMES:

@@ -24,11 +24,13 @@ _MAX_SIZE: Final = 1 << 20
 
 
 class LeftPosition(NamedTuple):
-    """Where a session was left, and in which view."""
+    """Where a session was left, and how it was shown."""
 
     line: int
     percent: int
     view: str = ""
+    """The name of the view; empty if it is unknown."""
+    highlights: bool = False
 
 
 class PositionStore:
@@ -120,6 +122,6 @@ def _is_below(path: str, place: str) -> bool:
 
 def _to_position(value: Any) -> LeftPosition | None:
     match value:
-        case [int(line), int(percent), str(view)] if line > 0:
-            return LeftPosition(line, min(max(percent, 0), 100), view)
+        case [int(line), int(percent), str(view), bool(highlights)] if line > 0:
+            return LeftPosition(line, min(max(percent, 0), 100), view, highlights)
     return None

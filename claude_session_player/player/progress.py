@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from claude_session_player.format.blocks import ToolResult, Usage
 from claude_session_player.format.events import (
     COMPACTION,
-    FAILED_REQUESTS,
     Assistant,
     Attachment,
     Event,
@@ -24,8 +23,9 @@ from claude_session_player.format.events import (
     User,
 )
 from claude_session_player.linking.notices import ATTACHMENTS
+from claude_session_player.player.prompt_log import PromptLine as PromptLine, PromptLog
+from claude_session_player.stats import LargestContexts
 from claude_session_player.store import SYNTHETIC_MODEL, largest_tokens, named_tokens, sound_tokens
-from claude_session_player.util.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from claude_session_player.store import NamedTokens, TokenCounts
 
 T = TypeVar("T")
-
-_MAX_PROMPT: Final = 300
-"""Characters of a prompt that are kept."""
 
 
 class LineFacts(NamedTuple):
@@ -48,14 +45,6 @@ class LineFacts(NamedTuple):
     """The tokens in the context after the latest response; `None` until the first one, and after a compaction."""
     tokens: int = 0
     """All tokens that were used until then."""
-
-
-class PromptLine(NamedTuple):
-    """A prompt, and the line that shows it."""
-
-    line: int
-    text: str
-    """Its beginning, on one line."""
 
 
 class EditLine(NamedTuple):
@@ -104,15 +93,21 @@ class ProgressLog:
 
     def __init__(self, *, is_subagent: bool = False) -> None:
         """In the file of a sub-agent, sidechain lines are the main conversation."""
-        self.prompts: list[PromptLine] = []
+        self.first_line: int | None = None
+        """The first line that shows something other than a notice."""
+        self.prompt_log = PromptLog()
         self.edits: list[EditLine] = []
         self.error_lines = array("Q")
-        """A line for each failed call, failed request and blocking hook; a call counts once."""
+        """The line of each frame that shows an error."""
         self.responses: list[ResponseTokens] = []
         self.result_lines: dict[str, int] = {}
         """The line of each call's result, by the id of the call."""
+        self.contexts = LargestContexts()
+        """The largest contexts of the whole session."""
         self.repeats_failure = False
         """True if the last event says that a call has failed that is known to, and tells of no other error."""
+        self._tells_failure = False
+        self._failed_calls: set[str] = set()
         self._is_subagent = is_subagent
         self._models: _Changes[str] = _Changes()
         self._branches: _Changes[str] = _Changes()
@@ -122,13 +117,12 @@ class ProgressLog:
         self._last: tuple[str | None, str | None, str | None, Usage | None] | None = None
         """The last line of a response: an equal one adds nothing."""
         self._by_key: dict[str, ResponseTokens] = {}
-        self._failed_calls: set[str] = set()
 
     # --- filling it -------------------------------------------------------------------------------------
 
     def add(self, event: Event) -> None:
         """Take what an event says."""
-        self.repeats_failure = False
+        self.repeats_failure = self._tells_failure = False
         reader = _READERS.get(type(event))
         is_own = self._is_subagent or not (event.is_sidechain or event.agent_call)
         if is_own and event.git_branch is not None and event.git_branch != self._branch:
@@ -137,25 +131,22 @@ class ProgressLog:
         if reader is not None:
             reader(self, event, is_own)
 
-    def add_prompt(self, line: int, text: str) -> None:
-        """Note a prompt that the screen shows; one that replaces another on the screen has to be dropped first."""
-        self.prompts.append(PromptLine(line, one_line(text[:_MAX_PROMPT]).strip()))
+    def begin(self, line: int) -> None:
+        """Note that a line shows something other than a notice."""
+        if self.first_line is None:
+            self.first_line = line
 
-    def drop_queued_prompt(self, text: str) -> None:
-        """Drop the last prompt with this text: it was shown from the queue, and now has a line of its own."""
-        words = one_line(text[:_MAX_PROMPT]).strip()
-        for position in range(len(self.prompts) - 1, -1, -1):
-            if self.prompts[position].text == words:
-                del self.prompts[position]
-                return
+    def add_error(self, line: int) -> None:
+        """Note a line whose frame shows an error."""
+        self.error_lines.append(line)
 
     def add_edit(self, line: int, path: str) -> None:
         """Note that a tool has changed a file."""
         self.edits.append(EditLine(line, path))
 
     def _add_response(self, event: Assistant, is_own: bool) -> None:
-        if is_own and event.is_api_error:
-            self.error_lines.append(event.line)
+        if is_own:
+            self.prompt_log.add_response(event)
         message = event.message
         if message is None:
             return
@@ -171,7 +162,9 @@ class ProgressLog:
         for named in named_tokens(event):
             tokens = self._add_named(event.line, named)
             if is_own and any(tokens) and not isinstance(event, Progress):
-                self._contexts.set(event.line, sum(tokens[:4]))  # as `stats.context_tokens` counts
+                size = sum(tokens[:4])  # as `stats.context_tokens` counts
+                self._contexts.set(event.line, size)
+                self.contexts.note(self._models.latest, size)
 
     def _add_named(self, line: int, named: NamedTokens) -> TokenCounts:
         """Add what a line names; the largest of each number counts."""
@@ -197,23 +190,20 @@ class ProgressLog:
                     if block.tool_use_id:
                         self.result_lines[block.tool_use_id] = event.line
                     if block.is_error:
-                        self._add_failure(event.line, block.tool_use_id)
+                        self._add_failure(block.tool_use_id)
 
-    def _add_failure(self, line: int, call: str | None) -> None:
-        if not call or call not in self._failed_calls:
-            self._failed_calls.add(call or "")
-            self.error_lines.append(line)
-        self.repeats_failure = not self.error_lines or self.error_lines[-1] != line
+    def _add_failure(self, call: str | None) -> None:
+        self._tells_failure = self._tells_failure or not call or call not in self._failed_calls
+        self._failed_calls.add(call or "")
+        self.repeats_failure = not self._tells_failure
 
     def _add_attachment(self, event: Attachment, is_own: bool) -> None:
         attached = event.attachment
         rule = ATTACHMENTS.get(attached.type) if attached is not None else None
         if is_own and attached is not None and rule is not None and rule.is_error:
-            self._add_failure(event.line, attached.call_id)
+            self._add_failure(attached.call_id)
 
     def _add_notice(self, event: System, is_own: bool) -> None:
-        if is_own and event.subtype in FAILED_REQUESTS:
-            self.error_lines.append(event.line)
         if is_own and event.subtype == COMPACTION:
             self._contexts.set(event.line, None)
         if is_own and event.model:
@@ -224,6 +214,11 @@ class ProgressLog:
             self._models.set(event.line, event.model)
 
     # --- reading it -------------------------------------------------------------------------------------
+
+    @property
+    def prompts(self) -> list[PromptLine]:
+        """What people typed, each prompt once, and the lines that show it."""
+        return self.prompt_log.prompts
 
     def at(self, line: int) -> LineFacts:
         """What is known at a line."""

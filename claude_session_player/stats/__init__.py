@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from claude_session_player.stats.context import (
         ContextFill as ContextFill,
         ContextMeter as ContextMeter,
+        LargestContexts as LargestContexts,
         context_fill as context_fill,
         context_tokens as context_tokens,
         context_window as context_window,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ContextFill": "context",
     "ContextMeter": "context",
+    "LargestContexts": "context",
     "GROUP_KEYS": "tokens",
     "DAY": "tokens",
     "PERIODS": "tokens",

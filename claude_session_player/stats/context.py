@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.format.events import COMPACTION, Assistant, System
-from claude_session_player.stats.prices import listed_window
 from claude_session_player.store import sound_token_counts
+from claude_session_player.util.humanize import short_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,8 @@ LARGE_WINDOW: Final = 1_000_000
 _LARGE_MARK: Final = "[1m]"
 """The end of the names under which Claude Code offers a model with the large window."""
 _FAMILY: Final = "claude"
+_FILLING, _FULL = 0.75, 0.9
+"""Shares of the window from which on its use is marked: at the end of it, the conversation is compacted."""
 
 
 class ContextFill(NamedTuple):
@@ -32,7 +34,27 @@ class ContextFill(NamedTuple):
     @property
     def share(self) -> float | None:
         """The share of the window that is in use, from 0 to 1; `None` if the window is unknown."""
-        return None if self.window is None else min(self.tokens / self.window, 1.0)
+        return min(self.tokens / self.window, 1.0) if self.window else None
+
+    @property
+    def is_filling(self) -> bool:
+        """True if most of the window is in use."""
+        return (self.share or 0.0) >= _FILLING
+
+    @property
+    def is_full(self) -> bool:
+        """True if the window is nearly full."""
+        return (self.share or 0.0) >= _FULL
+
+    def words(self, *, with_window: bool = True) -> str:
+        """How full the context is; without a known window, its tokens.
+
+        >>> ContextFill(124_000, 200_000).words(), ContextFill(9000, None).words()
+        ('62% of 200 k', '9.0 k tokens')
+        """
+        if self.share is None or self.window is None:
+            return f"{short_number(self.tokens)} tokens"
+        return f"{self.share:.0%}" + (f" of {short_number(self.window)}" if with_window else "")
 
 
 def context_tokens(usage: Usage) -> int:
@@ -56,6 +78,8 @@ def context_window(model: str | None, tokens: int = 0) -> int | None:
     >>> context_window("claude-opus-4-5-20251101", 250_000)
     1000000
     """
+    from claude_session_player.stats.prices import listed_window  # the list takes time to load
+
     name = (model or "").lower()
     if name.endswith(_LARGE_MARK):
         window: int | None = LARGE_WINDOW
@@ -72,6 +96,21 @@ def context_fill(model: str | None, usage: Usage) -> ContextFill:
     return ContextFill(tokens, context_window(model, tokens))
 
 
+class LargestContexts:
+    """The largest context that each model had in a session: it shows which window the model has in all of it."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str | None, int] = {}
+
+    def note(self, model: str | None, tokens: int) -> None:
+        """Note a context after a response of a model."""
+        self._tokens[model] = max(self._tokens.get(model, 0), tokens)
+
+    def window(self, model: str | None) -> int | None:
+        """The context window of a model in this session, as far as it is known; `None` if it is not."""
+        return context_window(model, self._tokens.get(model, 0))
+
+
 class ContextMeter:
     """The context of a conversation, event by event; those of sub-agents in the same file are not counted."""
 
@@ -80,8 +119,7 @@ class ContextMeter:
         """The model of the latest response."""
         self._usage: Usage | None = None
         """The tokens of the latest response; `None` before the first one, and after a compaction."""
-        self._largest = 0
-        """The most tokens that were in the context: they show which window it has."""
+        self._largest = LargestContexts()
         self._is_subagent = is_subagent
 
     def take(self, events: Iterable[Event]) -> None:
@@ -98,7 +136,7 @@ class ContextMeter:
         if message is None or message.usage is None or not (tokens := context_tokens(message.usage)):
             return
         self._usage = message.usage
-        self._largest = max(self._largest, tokens) if message.model == self.model else tokens
+        self._largest.note(message.model, tokens)
         self.model = message.model
 
     @property
@@ -106,4 +144,4 @@ class ContextMeter:
         """How full the context is; `None` if that is not known yet."""
         if self._usage is None:
             return None
-        return ContextFill(context_tokens(self._usage), context_window(self.model, self._largest))
+        return ContextFill(context_tokens(self._usage), self._largest.window(self.model))

@@ -51,7 +51,7 @@ def bindings(keys: Sequence[Key]) -> list[BindingType]:
 
 # --- the player -------------------------------------------------------------------------------------
 
-PAUSE: Final = Key(("space",), ("pause",), "space", "pause", "pause, or resume and catch up", group=KeyGroup.PLAY)
+PAUSE: Final = Key(("space",), ("pause",), "space", "pause", "pause, or go on and catch up", group=KeyGroup.PLAY)
 STEP: Final = Key(
     ("right", "left"), ("step(1)", "step(-1)"), "→ ←", "frame", "next or previous frame", group=KeyGroup.MOVE
 )
@@ -220,9 +220,9 @@ MOTION_KEYS: Final = (
     ),
     Key(
         ("R",),
-        ("resume",),
+        ("continue_here",),
         "R",
-        "resume",
+        "continue",
         "continue where you left this session the last time",
         group=KeyGroup.PLAY,
     ),

@@ -69,7 +69,7 @@ class PlaybackScreen(Screen[None]):
     # --- keys: time -------------------------------------------------------------------------------------
 
     def action_pause(self) -> None:
-        """Pause, or resume. A pause leaves the view where it is; resuming catches up with the current frame."""
+        """Pause, or go on. A pause leaves the view where it is; going on catches up with the current frame."""
         is_running = self.player.is_playing or self.player.is_live
         self.player.toggle()
         if is_running:

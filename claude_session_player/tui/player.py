@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.app import App
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from claude_session_player.player import Recording
     from claude_session_player.store import Session, Store
     from claude_session_player.tui.player_search import HitLines
+
+CONTINUE_OPTION: Final = "--resume-here"
+"""The option of `play` that begins where the session was left."""
 
 
 class PlayerApp(TerminalApp[None]):
@@ -48,17 +51,17 @@ def run_player(
     *,
     is_followed: bool = False,
     positions: PositionStore | None = None,
-    resume: bool = False,
+    continues: bool = False,
 ) -> tuple[int, LineAudit]:
     """Play a recording on the whole terminal; gives the exit code and the line audit. Raises `CannotRead`.
 
-    With `positions`, the player remembers where it is left; with `resume`, it continues there.
+    With `positions`, the player remembers where it is left; with `continues`, it begins there.
     """
 
     def make_screen() -> PlayerScreen:
         screen = PlayerScreen(recording, view, timing=timing, start=start, is_followed=is_followed)
         if positions is not None:
-            screen.use_positions(positions, resume=resume, mentions=start is None)
+            screen.use_positions(positions, continues=continues, mentions=start is None, option=CONTINUE_OPTION)
         return screen
 
     app = PlayerApp(make_screen)

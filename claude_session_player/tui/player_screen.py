@@ -14,27 +14,27 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.events import DescendantFocus
 from textual.strip import Strip
+from textual.widgets import Input
 
 from claude_session_player.errors import SessionError
 from claude_session_player.export.element_rows import draw_element
-from claude_session_player.formatter import element_text
 from claude_session_player.models import ScreenElement, ToolCall, View
 from claude_session_player.player import (
     Destination,
     Playback,
     Timing,
-    call_details,
     element_details,
     parse_position,
 )
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
+from claude_session_player.tui.copying import MOST_CHARACTERS, copy_notice, text_to_copy
 from claude_session_player.tui.footer import FooterState, footer_keys
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
 from claude_session_player.tui.keys import MOTION_KEYS, PLAYER_KEYS, bindings
-from claude_session_player.tui.motions import MotionScreen
 from claude_session_player.tui.player_search import HitLines, SearchBar
+from claude_session_player.tui.views import ViewScreen
 from claude_session_player.tui.widgets.chapters import ChapterList
 from claude_session_player.tui.widgets.element_view import ElementView, element_name, speaker_colour
 from claude_session_player.tui.widgets.header import Header, HeaderFacts
@@ -46,7 +46,6 @@ from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
 from claude_session_player.tui.widgets.status import TextLine, status_text
 from claude_session_player.tui.widgets.timeline import LEGEND, TimelineBar
 from claude_session_player.tui.widgets.timeline_place import place_words
-from claude_session_player.util.humanize import plural
 from claude_session_player.util.times import wall_clock
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ _TINY, _LOW, _HIGH = 6, 14, 30
 """A terminal with fewer rows shows less around what is played; one with many has lines around the session."""
 
 
-class PlayerScreen(MotionScreen):
+class PlayerScreen(ViewScreen):
     """Plays one recording; a sub-agent is played by another screen over this one."""
 
     CSS = """
@@ -96,13 +95,9 @@ class PlayerScreen(MotionScreen):
         hits: HitLines | None = None,
     ) -> None:
         """Shows the rich view unless given another. With `has_list`, a list is below it. Raises `CannotRead`."""
-        super().__init__()
-        self._view = view or View.rich()
-        """What is shown first."""
-        self._make_nested = partial(
-            PlayerScreen, view=self._view, clock=clock, wall=wall, timing=timing, is_followed=is_followed
-        )
-        self.playback = Playback(recording, self._view, clock, timing, is_followed=is_followed)
+        super().__init__(view := view or View.rich())
+        self._make_nested = partial(PlayerScreen, clock=clock, wall=wall, timing=timing, is_followed=is_followed)
+        self.playback = Playback(recording, view, clock, timing, is_followed=is_followed)
         self.player = self.playback.player
         self._frames_source = self.playback.frame_index
         """The frame index that is shown."""
@@ -113,8 +108,8 @@ class PlayerScreen(MotionScreen):
         self._titles = (*callers, recording.title)
         """The callers, and what is played here."""
         self.header = Header(HeaderFacts(recording.title, callers, recording.location))
-        self.pane = ScreenPane(self._view, self._detail_rows)
-        self.pane.is_unfolded = self._view.briefs and self._view.result_lines is None
+        self.pane = ScreenPane(view, self._detail_rows)
+        self.pane.is_unfolded = view.briefs and view.result_lines is None
         self._session = Horizontal(id="session")
         self._element_view = ElementView(self._detail_rows)
         self.side = SidePane(("Chapters", ChapterList()), ("Element", self._element_view), hint="o next · ⇧↑ ⇧↓ scroll")
@@ -152,7 +147,7 @@ class PlayerScreen(MotionScreen):
             self.set_interval(_COST_SECONDS, self.look_up_costs_again)
         self.show_frame()
         self.mention_left_position()
-        self._build_frames()
+        self.build_frames()
 
     def on_resize(self) -> None:
         """In a small terminal, the session's screen gets the space; in a large one, it keeps a readable width."""
@@ -233,7 +228,9 @@ class PlayerScreen(MotionScreen):
 
     # --- frames -----------------------------------------------------------------------------------------
 
-    def _build_frames(self) -> None:
+    def build_frames(self) -> None:
+        """Build the frames of the present view, behind the screen."""
+        self._name_place()
         build = jobs.follow_frames if self.playback.is_followed else jobs.build_frames
         self.run_worker(build(self.playback, self.post_message), exclusive=True, group="frames")
 
@@ -292,11 +289,6 @@ class PlayerScreen(MotionScreen):
         """Move over the timeline with the keys, or leave it."""
         self.set_focus(self.pane if self._timeline.has_focus else self._timeline)
 
-    def action_history(self) -> None:
-        """Include messages from before compactions, or leave them out."""
-        view = self.playback.frame_index.view
-        self._change_view(replace(view, history=not view.history))
-
     # --- keys: positions and search ---------------------------------------------------------------------
 
     def action_goto(self) -> None:
@@ -350,7 +342,7 @@ class PlayerScreen(MotionScreen):
         self._keys.show(
             footer_keys(
                 FooterState(
-                    is_typing=self.search_bar.is_typing,
+                    is_typing=isinstance(self.focused, Input),
                     is_on_timeline=self._timeline.has_focus,
                     has_search=bool(self.search_bar.words),
                     is_playing=player.is_playing,
@@ -365,9 +357,15 @@ class PlayerScreen(MotionScreen):
             )
         )
 
+    @on(ChapterList.Chosen)
+    @on(ChapterList.Left)
+    def _leave_chapters(self) -> None:
+        """Give the keys back to the session: what was typed was the filter."""
+        self.set_focus(self.pane)
+
     @on(SearchBar.MatchReached)
     def _show_match(self) -> None:
-        """Put the cursor on the matching element, expanded if the match is truncated otherwise."""
+        """Put the cursor on the matching element, unfolded if the match is truncated otherwise."""
         self.pane.go_to_end()
         self.show_frame()
         number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
@@ -378,12 +376,6 @@ class PlayerScreen(MotionScreen):
             self.pane.move_to(number)
 
     # --- keys: what is shown ----------------------------------------------------------------------------
-
-    def action_thinking(self) -> None:
-        """Show or hide thinking."""
-        self.pane.view = replace(self.pane.view, thinking=not self.pane.view.thinking)
-        self.pane.redraw(is_stale=True)
-        self.show_status()
 
     def action_cursor(self, step: int) -> None:
         """Move the cursor."""
@@ -404,23 +396,6 @@ class PlayerScreen(MotionScreen):
         self.pane.fold_all(is_unfolded)
         self.show_status()
 
-    def action_view(self) -> None:
-        """Switch between the rich view and the screen of the specification, at the same line."""
-        shown = self.playback.frame_index.view
-        other = View().with_queue() if shown.briefs else View.rich()
-        self._change_view(other)
-        self.notify("Showing what the terminal showed." if shown.briefs else "Showing what happened.")
-
-    def _change_view(self, view: View) -> None:
-        """Show the same line in another view, whose frames are built anew."""
-        self.pane.go_to_end()
-        self.pane.view = replace(view, thinking=self.pane.view.thinking)
-        self.pane.redraw(is_stale=True)
-        self.playback.set_view(view)
-        self.search_bar.end()
-        self._name_place()
-        self._build_frames()
-
     def action_side(self) -> None:
         """Show something else beside the session, or nothing."""
         if self.size.width < SIDE_WIDTH:
@@ -439,11 +414,13 @@ class PlayerScreen(MotionScreen):
         element = self.pane.element
         if element is None:
             return
-        text = element_text(element, View.full(thinking=True))
-        if isinstance(element, ToolCall) and (reply := call_details(self.playback.frame_index, element).reply()):
-            text = reply.text
-        self.app.copy_to_clipboard(text)
-        self.notify(f"Copied {plural(len(text), 'character')}.")
+        try:
+            text = text_to_copy(self.playback.frame_index, self.playback.recording, element)
+        except SessionError as error:
+            self.notify(str(error), severity="error")
+            return
+        self.app.copy_to_clipboard(text[:MOST_CHARACTERS])
+        self.notify(copy_notice(len(text)))
 
     def action_help(self) -> None:
         """Show all keys."""
@@ -494,6 +471,6 @@ class PlayerScreen(MotionScreen):
             return
         self.player.pause()
         try:
-            self.app.push_screen(self._make_nested(event.recording, callers=self._titles))
+            self.app.push_screen(self._make_nested(event.recording, self.shown_view, callers=self._titles))
         except SessionError as error:
             self.notify(str(error), severity="error")

@@ -303,6 +303,16 @@ def dollars(cost: Decimal | None, unpriced: int = 0) -> str:
     return "<$0.01" if 0 < cost * 100 < 1 and not unpriced else f"{least}${cost:,.2f}"
 
 
+def cost_so_far(cost: Decimal | None, unpriced: int = 0) -> str:
+    """The same for what may not have begun yet: nothing as long as nothing was used, `?` if no price is known.
+
+    >>> from decimal import Decimal
+    >>> cost_so_far(Decimal()), cost_so_far(Decimal(3), 2), cost_so_far(Decimal(), 2), cost_so_far(None)
+    ('', '≥$3.00', '?', '')
+    """
+    return dollars(cost or None, unpriced) if cost or unpriced else ""
+
+
 def share_bar(share: float, width: int) -> str:
     """A bar for a share of a width; it is empty only for zero.
 

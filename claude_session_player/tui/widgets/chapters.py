@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from claude_session_player.player import Chapter
 from claude_session_player.tui.widgets.table import RowTable
-from claude_session_player.util.humanize import UNKNOWN_TIME, dollars, short_duration, transcript_time
+from claude_session_player.util.humanize import UNKNOWN_TIME, cost_so_far, short_duration, transcript_time
 from claude_session_player.util.tables import TableColumn
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class ChapterTable(RowTable[Chapter]):
         first = (mark, _time_of_day(row.time), row.prompt or _BEGINNING)
         if self.columns is _COLUMNS:
             return (*first, _badges(row))
-        cost = "" if row.cost is None or not row.cost else dollars(row.cost)
+        cost = cost_so_far(row.cost, row.unpriced)
         return (*first, short_duration(row.seconds), cost, str(row.errors or ""), str(len(row.files) or ""))
 
     def on_resize(self) -> None:

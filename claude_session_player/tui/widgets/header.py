@@ -8,6 +8,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 from textual.widget import Widget
 
+from claude_session_player.stats import ContextFill
 from claude_session_player.util.humanize import short_model_name, short_number
 from claude_session_player.util.short_paths import short_path
 from claude_session_player.util.text import ELLIPSIS, printable
@@ -22,13 +23,13 @@ _GAP: Final = "  "
 _SHORTEST_TITLE: Final = 24
 """Columns of a title before anything else gets a place beside it."""
 _SHORTEST_PROJECT: Final = 12
+_ALWAYS: Final = 2
+"""How many of the parts on the right come before the titles of callers: cost and context."""
 _LONGEST_BRANCH: Final = 24
 _CALLER_WIDTH: Final = 24
 _TWO_LINES: Final = 120
 """A header this wide has a second line for the project and the git branch."""
 _ENOUGH_ROWS: Final = 20
-_FULL, _FILLING = 0.9, 0.7
-"""Parts of the context window from which on its use is marked."""
 
 
 class HeaderFacts(NamedTuple):
@@ -65,8 +66,10 @@ def header_text(facts: HeaderFacts, width: int, lines: int = 1) -> Text:
 def _one_line(facts: HeaderFacts, width: int, parts: list[Text], project: str) -> Text:
     """The title, then the project if it fits, and on the right the parts that fit; the first ones come first."""
     title = title_line(facts, width)
-    least = min(title.cell_len, _SHORTEST_TITLE)
-    right = _fitting(parts, width - least - len(_GAP))
+    shortest = width - min(title.cell_len, _SHORTEST_TITLE) - len(_GAP)
+    right = _fitting(parts, width - title.cell_len - len(_GAP) if facts.callers else shortest)
+    if facts.callers:  # the titles on the way here matter more than model and branch
+        right = max(_fitting(parts[:_ALWAYS], shortest), right, key=lambda text: text.cell_len)
     free = width - right.cell_len - (len(_GAP) if right else 0)
     title = title_line(facts, free)
     if project and title.cell_len + len(_GAP) + _SHORTEST_PROJECT <= free:
@@ -127,7 +130,8 @@ def _model(facts: HeaderFacts) -> Text:
 
 
 def _cost(facts: HeaderFacts) -> Text:
-    return Text(printable(facts.cost), "bold")
+    cost = printable(facts.cost)
+    return Text(f"cost {cost}" if cost == "?" else cost, "bold")
 
 
 def _branch(facts: HeaderFacts) -> Text:
@@ -136,14 +140,13 @@ def _branch(facts: HeaderFacts) -> Text:
 
 def _context(facts: HeaderFacts) -> Text:
     """How full the context window is; where its size is unknown, the tokens."""
-    used, window = facts.context_tokens, facts.context_window
-    if used is None:
+    if facts.context_tokens is None:
         return Text()
-    if not window:
-        return Text(f"{short_number(used)} context", "dim")
-    part = used / window
-    style = "bold red" if part >= _FULL else "yellow" if part >= _FILLING else ""
-    return Text(f"{part:.0%} of {short_number(window)} context", style)
+    fill = ContextFill(facts.context_tokens, facts.context_window)
+    if fill.share is None:
+        return Text(f"{short_number(fill.tokens)} context", "dim")
+    style = "bold red" if fill.is_full else "yellow" if fill.is_filling else ""
+    return Text(f"{fill.words()} context", style)
 
 
 class Header(Widget):

@@ -222,7 +222,7 @@ _INDENT: Final = "    "
 
 
 def details_rows(head: list[Strip], details: ElementDetails, width: int) -> list[Strip]:
-    """An expanded element: its first row, the whole input, and the whole result."""
+    """An unfolded element: its first row, the whole input, and the whole result."""
     rows = head[:1]
     inner, budget = width - len(_INDENT), PixelBudget()
     said = rows[0].text if rows else ""

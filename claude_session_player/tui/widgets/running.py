@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
 
-from claude_session_player.live import Phase, RunningSessions, cost_words, fill_words
+from claude_session_player.live import Phase, RunningSessions, cost_words
 from claude_session_player.store import AGENT_PREFIX
 from claude_session_player.util.humanize import short_duration, short_model_name
 from claude_session_player.util.text import display_path, printable
@@ -35,8 +35,6 @@ _PROJECT_WIDTH: Final = 16
 _INDENT: Final = "    "
 _FILL_WIDTH: Final = 5
 _FULL, _EMPTY = "▰", "▱"
-_FILL_STYLES: Final = ((0.9, "bold red"), (0.75, "yellow"), (0.0, "green"))
-"""The style of a context that is at least this full: at the end of it, the conversation is compacted."""
 _WIDE: Final = 110
 """From this width on, context, cost and model are at the end of a session's first line."""
 _WIDEST: Final = 150
@@ -82,13 +80,13 @@ def fill_text(fill: ContextFill, *, with_window: bool = True) -> Text:
 
     >>> from claude_session_player.stats import ContextFill
     >>> fill_text(ContextFill(124_000, 200_000)).plain
-    '▰▰▰▱▱ 62 % of 200 k'
+    '▰▰▰▱▱ 62% of 200 k'
     """
-    words = fill_words(fill, with_window=with_window)
+    words = fill.words(with_window=with_window)
     if (share := fill.share) is None:
         return Text(words, "dim")
     full = max(round(share * _FILL_WIDTH), 1 if fill.tokens else 0)
-    style = next(style for least, style in _FILL_STYLES if share >= least)
+    style = "bold red" if fill.is_full else "yellow" if fill.is_filling else "green"
     return Text.assemble((_FULL * full, style), (_EMPTY * (_FILL_WIDTH - full), "dim"), f" {words}")
 
 

@@ -1,0 +1,35 @@
+"""What is copied of an element: all of its text, unless that is more than a clipboard should hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from claude_session_player.formatter import element_text
+from claude_session_player.models import ToolCall, View
+from claude_session_player.player import call_details
+from claude_session_player.util.humanize import plural
+
+if TYPE_CHECKING:
+    from claude_session_player.models import ScreenElement
+    from claude_session_player.player import FrameIndex, Recording
+
+MOST_CHARACTERS: Final = 1_000_000
+"""A terminal gets no more at once: it may refuse the text, or be busy with it for long."""
+
+
+def text_to_copy(index: FrameIndex, recording: Recording, element: ScreenElement) -> str:
+    """All text of an element; of a call with a result, that result in full. Raises `CannotRead`."""
+    if isinstance(element, ToolCall) and (reply := call_details(index, element).reply()):
+        return recording.resolve(reply.text)
+    return element_text(element, View.full(thinking=True))
+
+
+def copy_notice(size: int) -> str:
+    """What is said when a text of this size is copied.
+
+    >>> copy_notice(12), copy_notice(1_200_000)
+    ('Copied 12 characters.', 'Copied only the first 1,000,000 of 1,200,000 characters.')
+    """
+    if size > MOST_CHARACTERS:
+        return f"Copied only the first {MOST_CHARACTERS:,} of {size:,} characters."
+    return f"Copied {plural(size, 'character')}."
