@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from claude_session_player.format.blocks import Usage
@@ -115,3 +116,17 @@ def test_a_notice_in_place_of_a_response_does_not_count() -> None:
     session = response(SessionBuilder().prompt("Start"), 20_000)
     session.block(text("No response requested."), request="none", model="<synthetic>", usage=usage(0))
     assert meter_of(session).fill == ContextFill(20_000, 200_000)
+
+
+def test_a_response_of_several_requests_has_the_context_of_the_last_one() -> None:
+    steps = [
+        {"type": "message", "input_tokens": 1, "cache_read_input_tokens": 100_000, "output_tokens": 9},
+        {"type": "advisor_message", "input_tokens": 150_000, "output_tokens": 9_000},
+        {"type": "message", "input_tokens": 1, "cache_read_input_tokens": 101_000, "output_tokens": 99},
+    ]
+    sums = {"input_tokens": 2, "cache_read_input_tokens": 201_000, "output_tokens": 108}
+    usage = msgspec.convert(sums, Usage)
+    usage.iterations = msgspec.Raw(msgspec.json.encode(steps))
+    assert context_tokens(usage) == 101_100
+    usage.iterations = msgspec.Raw(b'"damaged"')
+    assert context_tokens(usage) == 201_110

@@ -89,14 +89,14 @@ def test_a_compaction_empties_the_context_and_synthetic_messages_have_no_model()
     assert log.at(3) == (OPUS, "main", None, 15)
 
 
-def test_each_frame_that_shows_an_error_counts() -> None:
+def test_each_frame_that_shows_an_error_counts_once_for_a_call() -> None:
     session = SessionBuilder().response(call("Bash", "b"))
     session.attachment("hook_blocking_error", hookName="PreToolUse", toolUseID="b", blockingError="no")
     session.result("b", "blocked", error=True)  # the same call
     session.attachment("hook_blocking_error", hookName="Stop", toolUseID="s", blockingError="not yet")
     session.response(text("API Error: 529"), isApiErrorMessage=True)
     session.system("api_error", level="error")
-    assert list(index_of(session, View.rich()).progress.error_lines) == [2, 3, 4, 5, 6]
+    assert list(index_of(session, View.rich()).progress.error_lines) == [2, 4, 5, 6]
 
 
 def test_a_prompt_from_the_queue_counts_once_although_two_lines_show_it() -> None:

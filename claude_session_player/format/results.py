@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from claude_session_player.format import lenient_json
-from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING
+from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING, Usage
 
 
 class ResultPart(Struct, gc=False):
@@ -77,6 +77,12 @@ class AgentTotals(Struct, gc=False, rename="camel"):
     tokens: float | None = field(default=None, name="totalTokens")
     milliseconds: float | None = field(default=None, name="totalDurationMs")
     is_background: bool = field(default=False, name="isAsync")
+
+
+class UsageStep(Usage, gc=False):
+    """The tokens of one of the requests that made a response."""
+
+    type: str | None = None
 
 
 class SearchTotals(Struct, gc=False):
@@ -216,6 +222,7 @@ decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_totals: Final = msgspec.json.Decoder(AgentTotals).decode
+decode_usage_steps: Final = msgspec.json.Decoder(list[UsageStep]).decode
 decode_search_totals: Final = msgspec.json.Decoder(SearchTotals).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
 decode_agent_launch: Final = msgspec.json.Decoder(AgentLaunch).decode

@@ -24,7 +24,7 @@ from claude_session_player.format.events import (
 )
 from claude_session_player.linking.notices import ATTACHMENTS
 from claude_session_player.player.prompt_log import PromptLine as PromptLine, PromptLog
-from claude_session_player.stats import LargestContexts
+from claude_session_player.stats import LargestContexts, context_tokens
 from claude_session_player.store import SYNTHETIC_MODEL, largest_tokens, named_tokens, sound_tokens
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ class ProgressLog:
         for named in named_tokens(event):
             tokens = self._add_named(event.line, named)
             if is_own and any(tokens) and not isinstance(event, Progress):
-                size = sum(tokens[:4])  # as `stats.context_tokens` counts
+                message = event.message if isinstance(event, Assistant) else None
+                size = context_tokens(message.usage) if message and message.usage else sum(tokens[:4])
                 self._contexts.set(event.line, size)
                 self.contexts.note(self._models.latest, size)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.events import COMPACTION, Assistant, System
+from claude_session_player.format.results import decode_usage_steps
 from claude_session_player.store import sound_token_counts
 from claude_session_player.util.humanize import short_number
 
@@ -19,6 +21,8 @@ DEFAULT_WINDOW: Final = 200_000
 LARGE_WINDOW: Final = 1_000_000
 _LARGE_MARK: Final = "[1m]"
 """The end of the names under which Claude Code offers a model with the large window."""
+_REQUEST: Final = "message"
+"""The type of a request to the model of the conversation; tools on the server may ask other models."""
 _FAMILY: Final = "claude"
 _FILLING, _FULL = 0.75, 0.9
 """Shares of the window from which on its use is marked: at the end of it, the conversation is compacted."""
@@ -64,8 +68,19 @@ def context_tokens(usage: Usage) -> int:
     >>> context_tokens(Usage(input_tokens=10, cache_read_input_tokens=12_000, output_tokens=490))
     12500
     """
-    input, output, written, read, _ = sound_token_counts(usage)
+    input, output, written, read, _ = sound_token_counts(_last_request(usage))
     return input + output + written + read
+
+
+def _last_request(usage: Usage) -> Usage:
+    """The last of several requests: each of them was given the whole context, so that their sum says too much."""
+    if not usage.iterations:
+        return usage
+    try:
+        steps = decode_usage_steps(usage.iterations)
+    except DECODE_ERRORS:
+        return usage
+    return next((step for step in reversed(steps) if step.type == _REQUEST), usage)
 
 
 def context_window(model: str | None, tokens: int = 0) -> int | None:
