@@ -148,7 +148,8 @@ def records() -> list[dict[str, Any]]:
     )
     built.response({"type": "redacted_thinking", "data": "x"}, {"type": "server_tool_use", "id": "s", "name": "web"})
     found = [{"type": "web_search_result", "title": "Tea", "url": "https://example.org/tea"}]
-    built.response({"type": "web_search_tool_result", "tool_use_id": "s", "content": found})
+    steps = {"input_tokens": 2, "iterations": [{"type": "message", "input_tokens": 1}]}
+    built.response({"type": "web_search_tool_result", "tool_use_id": "s", "content": found}, usage=steps)
     for number, (tool, arguments) in enumerate(_CALLS.items()):
         id = f"toolu_{number}"
         built.response({**call(tool, id), "input": arguments})
