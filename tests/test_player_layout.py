@@ -78,7 +78,8 @@ def test_no_line_around_the_session_ends_inside_a_word(keys: tuple[str, ...], si
         lines: list[str] = []
 
         async def script(pilot: Pilot[Any]) -> None:
-            await pilot.app.workers.wait_for_complete()
+            await until(pilot, lambda: screen_of(app).costs is not None)
+            await pilot.pause()
             screen_of(app).header.show(FACTS)
             await pilot.press(*keys)
             await pilot.pause()

@@ -146,9 +146,9 @@ def test_a_key_that_comes_before_a_screen_is_built_does_nothing() -> None:
     async def script(pilot: Pilot[Any]) -> None:
         opened = app.push_screen(PlayerScreen(recording()))
         assert not app.screen.is_mounted
-        assert not await app.run_action("expand", default_namespace=app.screen)
+        assert not await app.run_action("unfold", default_namespace=app.screen)
         await opened
-        assert await app.run_action("expand", default_namespace=app.screen)
+        assert await app.run_action("unfold", default_namespace=app.screen)
 
     run(app, script)
 
