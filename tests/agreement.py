@@ -360,8 +360,7 @@ def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record, i
     with open_recording(find_source(ref, stores), stores) as recording:
         projection = Playback(recording, _VIEW, lambda: 0.0, Timing())
         projection.finish()
-        if not is_agent:
-            _from_chapters(table, "chapters", projection)
+        _from_chapters(table, "chapters", projection)
         _from_film(table, "play", projection)
         described = recording.describe()
         title = described[0] if described else recording.title
@@ -392,7 +391,7 @@ def _from_film(table: Table, command: str, projection: Playback) -> None:
 
 
 def _from_chapters(table: Table, command: str, projection: Playback) -> None:
-    """The prompts of the chapters; in a sub-agent there are more, if its caller wrote to it again."""
+    """The prompts of the chapters: those that the player shows, without copies and messages of other agents."""
     chapters = [chapter for chapter in list_chapters(projection.frame_index) if chapter.prompt]
     table.add("prompts", command, len(chapters))
     table.add("prompt lines", command, [chapter.line for chapter in chapters])
