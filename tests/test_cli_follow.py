@@ -272,8 +272,8 @@ def test_where_nothing_is_there_yet_it_is_said_what_is_waited_for(
     if "--all" in arguments:
         live.path.unlink()
     child = terminal(*arguments)
-    child.expect_exact(f"waiting for {what}")
-    child.expect_exact("(Ctrl-C to stop)")
+    child.expect(r"\s+".join(f"waiting for {what}".split()))
+    child.expect(r"\(Ctrl-C\s+to\s+stop\)")
     live.say("It runs.")
     child.expect("It runs|1f2e3d4c  engine  waits for you")
     child.sendintr()

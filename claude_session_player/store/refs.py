@@ -67,8 +67,8 @@ def locate_ref(store: Store, ref: str) -> SessionFile | Session:
 def latest_meant(ref: str) -> str | None:
     """What a reference should have been that is one typing error away from `latest`.
 
-    >>> latest_meant("latst"), latest_meant("latets:2"), latest_meant("Latest"), latest_meant("latest"), latest_meant("late")
-    ('latest', 'latest:2', 'latest', None, None)
+    >>> [latest_meant(ref) for ref in ("latst", "latets:2", "Latest", "latest", "late")]
+    ['latest', 'latest:2', 'latest', None, None]
     """
     word, colon, rest = ref.partition(":")
     if word == LATEST or not (word.casefold() == LATEST or _is_one_error_away(word.casefold(), LATEST)):
@@ -80,10 +80,12 @@ def _is_one_error_away(word: str, right: str) -> bool:
     """True if a letter is missing, is too many or is another, or if two neighbours have changed places."""
     if abs(len(word) - len(right)) > 1:
         return False
-    start = len(os.path.commonprefix((word, right)))
+    start = 0
+    while start < min(len(word), len(right)) and word[start] == right[start]:
+        start += 1
     end, right_end = word[start:], right[start:]
     swapped = right_end[1:2] + right_end[:1] + right_end[2:]
-    return word != right and (end[1:] in (right_end, right_end[1:]) or end == right_end[1:] or end == swapped)
+    return word != right and (end[1:] in (right_end, right_end[1:]) or end in (right_end[1:], swapped))
 
 
 def not_a_session_reason(path: str) -> str:
