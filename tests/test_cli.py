@@ -456,7 +456,7 @@ def test_without_a_store_it_says_where_it_looked_and_offers_the_demo(tmp_path: P
     assert f"there is no Claude store at {places} ($CLAUDE_CONFIG_DIR)" in message
     assert offer.endswith("claude-session-player demo --play")
     told, code = told_on_terminal(CLAUDE_CONFIG_DIR=places, typed="")
-    assert (told, code) == (done.stderr.decode(), 6)
+    assert (told.split(), code) == (done.stderr.decode().split(), 6)
 
 
 def shell(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[bytes]:
@@ -511,3 +511,47 @@ def test_ctrl_c_ends_with_130() -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
         assert b"Traceback" not in process.stderr.read()
+
+
+def test_messages_break_between_words_on_a_terminal_only(tmp_path: Path) -> None:
+    binary = tmp_path / "s.jsonl"
+    binary.write_bytes(b"\0\1" * 99)
+    whole = csp("replay", binary).stderr.decode()
+    assert whole.count("\n") == 1
+    shown, code = told_on_terminal("replay", str(binary), COLUMNS="40")
+    assert (code, " ".join(shown.split())) == (4, whole.strip())
+    assert all(len(row) <= 40 or " " not in row for row in shown.splitlines())
+    assert "JSON lines" in shown
+
+
+def test_notes_break_between_words_too(tmp_path: Path) -> None:
+    path = SessionBuilder().prompt("One").compaction().prompt("Two").write(tmp_path / "s.jsonl")
+    shown = on_terminal("replay", str(path), COLUMNS="40", NO_COLOR="1")
+    assert "note: 1 element from before the last\ncompaction is not shown; use --history\nto include" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [("latst", "latest"), ("show latets", "latest"), ("get Latest:2", "latest:2")],
+)
+@pytest.mark.parametrize("has_store", [False, True])
+def test_a_misspelt_latest_is_recognized_with_or_without_a_store(
+    arguments: str, meant: str, has_store: bool, tmp_path: Path
+) -> None:
+    built = StoreBuilder(tmp_path / "claude")
+    if has_store:
+        SessionBuilder().prompt("Go").write(built.home() / "1f2e3d4c-0001-4000-8000-000000000001.jsonl")
+    done = csp(*arguments.split(), CLAUDE_CONFIG_DIR=str(built.root if has_store else tmp_path / "none"))
+    word = next(one for one in arguments.split() if one.casefold().startswith("lat"))
+    message = f"claude-session-player: no file or session matches {word!r}: did you mean {meant!r}?\n"
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (7, b"", message)
+
+
+def test_what_only_resembles_latest_needs_a_store(tmp_path: Path) -> None:
+    assert csp("show", "lasting", CLAUDE_CONFIG_DIR=str(tmp_path / "none")).returncode == 6
+
+
+def test_verify_without_sessions_says_what_to_type(tmp_path: Path) -> None:
+    done = csp("verify", "--root", tmp_path)
+    assert done.returncode == 2
+    assert f'"verify --all --root {tmp_path}" checks all' in done.stderr.decode().replace("'", '"')

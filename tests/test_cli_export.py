@@ -150,7 +150,7 @@ def test_no_session_gives_no_output(tmp_path: Path) -> None:
 def test_what_is_drawn_does_not_go_to_a_terminal(path: Path, format: str) -> None:
     output, code = told_on_terminal("export", path, "--format", format)
     assert code == 2
-    assert "name a file with -o, or use a pipe" in output
+    assert "name a file with -o, or use a pipe" in " ".join(output.split())
     assert "Make tea" in on_terminal("export", path, "--history", "--format", "text")
 
 
@@ -196,3 +196,30 @@ def test_a_named_pipe_is_read_once(path: Path, tmp_path: Path) -> None:
     with subprocess.Popen([*PROGRAM, "play", pipe, "--idle", "0", "--from", "1"], stdout=subprocess.PIPE) as process:
         pipe.write_bytes(path.read_bytes())
         assert process.communicate(timeout=PATIENCE)[0].decode() == "❯ Make tea\n\n● Gladly.\n\n── compacted ──\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [("a.json", "json"), ("a.JSONL", "jsonl"), ("a.txt", "text"), ("a.md", "markdown"), ("a", "markdown")]
+    + [("a.html", "markdown"), (".json", "markdown")],
+)
+def test_the_suffix_decides_the_format(name: str, format: str, path: Path, tmp_path: Path) -> None:
+    done = csp("export", path, "-o", tmp_path / name)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (tmp_path / name).read_bytes() == csp("export", path, "--format", format).stdout
+
+
+def test_the_suffix_of_what_is_drawn_decides_too(path: Path, tmp_path: Path) -> None:
+    done = csp("export", path, "-o", tmp_path / "a.cast", "--width", "30")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert parse_recording((tmp_path / "a.cast").read_text()).header["width"] == 30
+    assert csp("export", path, "-o", tmp_path / "a.svg", "--at", "50%").returncode == 0
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+
+
+def test_a_suffix_of_another_format_is_remarked_on(path: Path, tmp_path: Path) -> None:
+    done = csp("export", path, "--format", "json", "-o", tmp_path / "a.gif")
+    assert (done.returncode, done.stderr) == (0, b"warning: a.gif is written as json, though .gif is for gif\n")
+    assert (tmp_path / "a.gif").read_bytes() == csp("export", path, "--format", "json").stdout
+    for name in ("a.json", "a.dat"):
+        assert csp("export", path, "--format", "json", "-o", tmp_path / name).stderr == b""

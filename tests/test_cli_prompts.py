@@ -12,7 +12,7 @@ import pytest
 
 from claude_session_player.store.session import Session
 from claude_session_player.store.store import Store
-from claude_session_player.transcript import all_prompts
+from claude_session_player.transcript import all_prompts, session_prompts
 from tests.builder import START, SessionBuilder, call, text
 from tests.program import csp, on_terminal
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
@@ -161,19 +161,53 @@ def test_a_terminal_gets_one_row_for_each_prompt_and_a_pipe_the_whole_text(store
     )
 
 
-def test_a_session_is_read_when_its_prompts_are_needed(store: StoreBuilder) -> None:
-    read: list[Session] = []
+def at(day: int, hour: int = 8) -> str:
+    return f"2026-01-{day:02}T{hour:02}:00:00.000Z"
 
-    sessions = Store.open(str(store.root), cache=None).sessions()
 
-    def reading() -> Any:
-        for session in sessions:
-            read.append(session)
-            yield session
+@pytest.fixture
+def woven(tmp_path: Path) -> StoreBuilder:
+    """Two sessions that were used by turns, and an older one; some lines have no time."""
+    built = StoreBuilder(tmp_path / "claude")
+    one = SessionBuilder(session_id=ONE).prompt("1", timestamp=at(1)).prompt("1, then", timestamp=None)
+    one.prompt("4", timestamp=at(4)).write(built.home() / f"{ONE}.jsonl")
+    two = SessionBuilder(session_id=TWO).prompt("2, before", uuid="a", timestamp=None)
+    two.prompt("2", uuid="b", timestamp=at(2)).prompt("3", uuid="c", timestamp=at(3))
+    two.prompt("5", uuid="d", timestamp=at(5)).write(built.home() / f"{TWO}.jsonl")
+    old = SessionBuilder(session_id=THREE).prompt("0", uuid="e", timestamp="2025-12-31T08:00:00.000Z")
+    old.write(built.home() / f"{THREE}.jsonl")
+    return built
 
-    found = all_prompts(reading(), lambda problem: None)
-    assert next(found).text == "Boil water"
-    assert len(read) == 1
+
+def test_prompts_of_sessions_used_by_turns_are_in_one_order(woven: StoreBuilder) -> None:
+    newest = ["5", "4", "3", "2", "2, before", "1, then", "1", "0"]
+    assert texts(woven) == newest
+    assert texts(woven, "--reverse") == newest[::-1]
+    for limit in (1, 2, 5):
+        assert texts(woven, "--limit", str(limit)) == newest[:limit]
+        assert texts(woven, "--reverse", "--limit", str(limit)) == newest[::-1][:limit]
+
+
+def test_the_same_copy_counts_in_both_orders(woven: StoreBuilder) -> None:
+    copied = SessionBuilder(session_id=THREE).prompt("4", uuid="copy", timestamp=at(4))
+    copied.prompt("6", uuid="f", timestamp=at(6)).write(woven.home() / f"{THREE}.jsonl")
+    places = [(one["session"], one["text"]) for one in prompts(woven)]
+    assert places[:3] == [(THREE, "6"), (TWO, "5"), (THREE, "4")]
+    assert [(one["session"], one["text"]) for one in prompts(woven, "--reverse")] == places[::-1]
+
+
+def test_a_session_is_read_when_it_could_hold_the_next_prompt(woven: StoreBuilder) -> None:
+    read: list[str] = []
+
+    def reading(session: Session) -> Any:
+        read.append(session.id)
+        return session_prompts(session)
+
+    sessions = Store.open(str(woven.root), cache=None).sessions()
+    found = all_prompts(sessions, lambda problem: None, read=reading)
+    for text_, session_ids in (("5", [TWO]), ("4", [TWO, ONE]), ("3", [TWO, ONE])):
+        assert next(found).text == text_
+        assert read == session_ids
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_listed(store: StoreBuilder) -> None:
@@ -197,3 +231,12 @@ def test_filters_of_sessions_do_not_go_with_one_session(store: StoreBuilder) -> 
     done = csp("prompts", ONE, "--project", "engine", "--root", str(store.root))
     assert done.returncode == 2
     assert b"--project selects sessions: leave out REF" in done.stderr
+
+
+def test_prompts_of_one_session_keep_the_order_of_its_file(tmp_path: Path) -> None:
+    built = StoreBuilder(tmp_path / "claude")
+    session = SessionBuilder(session_id=ONE).prompt("first", timestamp=at(3)).prompt("second", timestamp=at(2))
+    session.prompt("third", timestamp=at(4)).write(built.home() / f"{ONE}.jsonl")
+    assert texts(built, ONE) == ["third", "second", "first"]
+    assert texts(built, ONE, "--reverse") == ["first", "second", "third"]
+    assert texts(built) == ["third", "first", "second"]

@@ -481,6 +481,21 @@ def test_a_limit_decides_how_many_are_listed_on_a_terminal(many: StoreBuilder, l
     assert " more" not in listed
 
 
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        ("75", "… 33 more: 'list --limit 0' shows all, filters like --project show fewer"),
+        ("60", "… 33 more: 'list --limit 0' shows all"),
+        ("30", "… 33 more: see --limit 0"),
+        ("20", "… 33 more"),
+    ],
+)
+def test_what_a_list_leaves_out_is_said_in_one_line(many: StoreBuilder, columns: str, hint: str) -> None:
+    listed = on_terminal("list", "--root", many.root, COLUMNS=columns, LINES="10", NO_COLOR="1").splitlines()
+    assert listed[-1] == hint
+    assert len(listed) == 9
+
+
 def test_filters_and_offsets_count_in_what_is_left_out(many: StoreBuilder) -> None:
     listed = on_terminal("list", "--offset", "10", "--root", many.root)
     assert "Session 10 " in listed

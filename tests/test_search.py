@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from claude_session_player.search import Hit, SearchOptions, StoreSearch
 from claude_session_player.search.engine import MOST_MATCHES
 from claude_session_player.search.fields import FIELDS
 from claude_session_player.search.query import FIELD_VALUES
+from claude_session_player.util.installing import install_command
 from tests.builder import START, SessionBuilder, call, text, thought
 from tests.searches import ALL, found_ids, open_search, places
 from tests.stores import AGENT, ENGINE, ONE, THREE, TWO, StoreBuilder
@@ -567,7 +569,7 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "tantivy", None)
     monkeypatch.delattr(room, "StoreSearch", raising=False)
-    with pytest.raises(MissingExtra, match=r"claude-session-player\[search\]"):
+    with pytest.raises(MissingExtra, match=re.escape(f"install it with {install_command('tantivy')},")):
         _ = room.StoreSearch
 
 

@@ -289,6 +289,13 @@ def test_empty_facts_are_omitted_except_for_the_first_lines() -> None:
     ]
 
 
+def test_calls_of_sub_agents_without_files_are_told_from_none() -> None:
+    calls = {"Agent": 3, "Task": 1, "Bash": 2}
+    assert "- Sub-agents: 0 of 4 calls recorded\n" in summary_markdown(example(subagents={}, tool_calls=calls))
+    assert "- Sub-agents: 1 (Plan)\n" in summary_markdown(example(subagents={"Plan": 1}, tool_calls=calls))
+    assert "- Sub-agents: 0\n" in summary_markdown(example(subagents={}, tool_calls={"Bash": 2}))
+
+
 def test_further_facts_are_lines_of_the_same_form() -> None:
     summary = example(
         title="Use *stars* <b>",

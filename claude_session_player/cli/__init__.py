@@ -12,7 +12,7 @@ import time
 from claude_session_player import __version__
 from claude_session_player.errors import CannotRead, CannotWrite, NoSuchSession, SessionError
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.terminal import guard_terminals
+from claude_session_player.util.terminal import guard_terminals, wrap_message
 from claude_session_player.util.text import printable
 
 COMPLETION_VARIABLES = {PROGRAM: "_CLAUDE_SESSION_PLAYER_COMPLETE", "csp": "_CSP_COMPLETE"}
@@ -102,7 +102,7 @@ def _print_error(message: str, *details: str) -> None:
         return
     lines = [f"{PROGRAM}: {_one_line(message)}", *(f"  {_detail_line(detail)}" for detail in details)]
     with contextlib.suppress(OSError):
-        print("\n".join(lines), file=sys.stderr, flush=True)
+        print(wrap_message("\n".join(lines), sys.stderr), file=sys.stderr, flush=True)
 
 
 def _one_line(message: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TextIO
 from claude_session_player.errors import CannotWrite
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import plural
-from claude_session_player.util.terminal import is_terminal, write_styled
+from claude_session_player.util.terminal import is_terminal, wrap_message, write_styled
 from claude_session_player.util.text import display_path, mark_controls, printable, truncate
 
 if TYPE_CHECKING:
@@ -223,15 +223,15 @@ def print_list(rows: Sequence[Fields], form: JsonForm | None, table: str, if_emp
 
 
 def say(message: str) -> None:
-    """Write a message to stderr, unless it is closed."""
+    """Write a message to stderr, unless it is closed; on a terminal it breaks between words."""
     if sys.stderr is not None:
-        print(message, file=sys.stderr)
+        print(wrap_message(message, sys.stderr), file=sys.stderr)
 
 
 def say_dimmed(message: str) -> None:
     """The same for what is beside the point, dimmed on a terminal with colours."""
     if is_terminal(sys.stderr) and has_colours():
-        write_styled(sys.stderr, f"\x1b[2m{message}\x1b[0m\n")
+        write_styled(sys.stderr, f"\x1b[2m{wrap_message(message, sys.stderr)}\x1b[0m\n")
     else:
         say(message)
 

@@ -16,6 +16,7 @@ from claude_session_player.store import (
     MAX_BREADCRUMB_SIZE,
     Breadcrumb,
     latest_choice,
+    latest_meant,
     looks_like_path,
     not_a_session_reason,
 )
@@ -141,9 +142,11 @@ def find_session(store: Store, ref: str) -> Session:
 
 
 def needs_store(ref: str) -> bool:
-    """True where a reference cannot be resolved without a store."""
+    """True where a reference cannot be resolved without a store; a misspelt `latest` is remarked on even without."""
     if _is_path(ref):
         return os.path.isfile(ref) and Breadcrumb.read(ref) is not None
+    if latest_meant(ref) is not None:
+        return False
     return not os.path.isdir(ref) or _is_latest(ref)  # a directory is refused as one even without a store
 
 

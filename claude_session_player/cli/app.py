@@ -285,9 +285,9 @@ def _is_title(word: str, options: Mapping[str, Any]) -> bool:
 
 
 def _is_file_or_latest(word: str) -> bool:
-    from claude_session_player.store import LATEST, looks_like_path
+    from claude_session_player.store import LATEST, latest_meant, looks_like_path
 
-    if looks_like_path(word) or word.partition(":")[0] == LATEST or word == "-":
+    if looks_like_path(word) or word.partition(":")[0] == LATEST or latest_meant(word) or word == "-":
         return True
     return os.path.exists(word) and not os.path.isdir(word)
 

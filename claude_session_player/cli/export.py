@@ -23,12 +23,13 @@ from claude_session_player.cli._options import (
     utc_option,
     whole_view_options,
 )
-from claude_session_player.cli._output import note_compacted, note_empty, start_bar, stdout, warn_line_issues
+from claude_session_player.cli._output import note_compacted, note_empty, start_bar, stdout, warn, warn_line_issues
 from claude_session_player.cli._player_options import RICH, SCREEN
 from claude_session_player.cli._refs import buffer_session, find_source, load_screen, open_events, ref_argument
 from claude_session_player.errors import AlreadyThere, SessionError
 from claude_session_player.player import POSITION_HELP, parse_position
 from claude_session_player.util.terminal import is_terminal
+from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from claude_session_player.player import Destination, Timing
 
 _STANDARD_OUTPUT: Final = "-"
+_DEFAULT_FORMAT: Final = "markdown"
 _PORTION: Final = 1 << 20
 
 
@@ -51,9 +53,25 @@ _PORTION: Final = 1 << 20
 class OutputOptions:
     """Where the export goes, and in which format."""
 
-    format: str
+    format: str | None
     output: str
     force: bool
+
+    @property
+    def chosen_format(self) -> Format:
+        """The format that is named, else the one of the file's suffix; a file named for another one is remarked on."""
+        known = export.export_formats()
+        suffix = "" if self.is_stdout else os.path.splitext(self.output)[1].casefold()
+        of_suffix = [one for one in known if one.suffix == suffix]
+        if self.format is None:
+            return (
+                of_suffix[0] if len(of_suffix) == 1 else export.format_named(_DEFAULT_FORMAT, export.OutputKind.SCREEN)
+            )
+        chosen = export.format_named(self.format, *(one.writes for one in known))
+        if of_suffix and chosen not in of_suffix:
+            name = printable(os.path.basename(self.output))
+            warn(f"{name} is written as {chosen.name}, though {suffix} is for {of_suffix[0].name}")
+        return chosen
 
     @property
     def is_stdout(self) -> bool:
@@ -95,7 +113,7 @@ output_options = collect_options(
     OutputOptions,
     OutputOptions.__annotations__,
     (
-        format_option("markdown", export.export_formats()),
+        format_option(None, export.export_formats(), "by the suffix of FILE, else markdown"),
         click.option(
             "-o", "--output", default=_STANDARD_OUTPUT, metavar="FILE", help="Write to this file. Default: stdout."
         ),
@@ -143,8 +161,8 @@ terminal_options = collect_options(
     epilog=examples(
         ("export latest -o tea.md", "a session as markdown"),
         ("export 1f2e --format json", "all elements as a JSON array"),
-        ("export 1f2e --format asciicast -o tea.cast", "a recording for asciinema"),
-        ("export 1f2e --format gif -o tea.gif", "the same as an animation"),
+        ("export 1f2e -o tea.cast", "a recording for asciinema"),
+        ("export 1f2e -o tea.gif", "the same as an animation"),
         ("export 1f2e --format svg --at 50% > t.svg", "a picture of one moment"),
     )
 )
@@ -161,13 +179,14 @@ def command(
     """Write a session as text, JSON, a recording or a picture.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'; for the formats see 'help formats'. The
-    whole session is written, unless --since-compaction is given.
+    whole session is written, unless --since-compaction is given. Without --format, the suffix of FILE decides: -o
+    tea.gif writes a gif.
 
     An asciicast plays in asciinema and on web pages; prompts become markers. gif needs the program agg or ffmpeg, mp4
     needs ffmpeg. svg shows one moment. --view, --width and --height apply to these formats; --speed, --idle, --paced
     and --real-time to those that move; --at to svg, and --v3 to asciicast.
     """
-    format = export.format_named(target.format, *(one.writes for one in export.export_formats()))
+    format = target.chosen_format
     _refuse_options_of_others(format)
     if format.is_drawn:
         if target.is_stdout and is_terminal(sys.stdout):

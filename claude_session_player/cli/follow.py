@@ -35,6 +35,7 @@ from claude_session_player.live import (
     SessionLookup,
     WaitingSessions,
     cost_words,
+    phase_word,
 )
 from claude_session_player.models import View
 from claude_session_player.player import FileChange, FollowedGroup, FollowedText
@@ -63,7 +64,7 @@ _FREE_LINES: Final = 3
 """Lines of the terminal that stay free when existing text is printed."""
 _USED_SECONDS: Final = 24 * 60 * 60
 """The processes of older files are not searched for."""
-_PHASE_WIDTH: Final = max(len(phase.value) for phase in Phase)
+_PHASE_WIDTH: Final = max(len(phase_word(phase)) for phase in Phase)
 _DONE, _GONE = "done", "gone"
 _TMUX_VARIABLE: Final = "TMUX"
 _RUNNING_WIDTH: Final = 100
@@ -344,7 +345,7 @@ class StateLog:
         """A line for each session or sub-agent whose state is new, or that is gone."""
         before, self._states = self._states, {row.peek.file.path: _state(row) for row in rows}
         lines = [
-            f"{_name(row)}  {row.status.phase.value:<{_PHASE_WIDTH}}  {self._evidence(row)}"
+            f"{_name(row)}  {phase_word(row.status.phase):<{_PHASE_WIDTH}}  {self._evidence(row)}"
             for row in rows
             if before.get(row.peek.file.path) != self._states[row.peek.file.path]
         ]

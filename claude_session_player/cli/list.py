@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +18,7 @@ from claude_session_player.cli._options import (
 )
 from claude_session_player.cli._output import print_encoded, print_list, say, say_dimmed, stdout
 from claude_session_player.store import Filter
-from claude_session_player.util.terminal import is_terminal
+from claude_session_player.util.terminal import is_terminal, stream_width
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import StoreOptions
@@ -26,6 +27,13 @@ if TYPE_CHECKING:
 _OTHER_LINES: Final = 3
 """Lines of the terminal for the headings, for how many more there are, and for the prompt of the shell."""
 _FEWEST_ROWS: Final = 3
+_HINTS: Final = (
+    ": 'list --limit 0' shows all, filters like --project show fewer",
+    ": 'list --limit 0' shows all",
+    ": see --limit 0",
+    "",
+)
+"""What follows the number of sessions that are not listed: the first that fits into the line."""
 
 
 @click.command(
@@ -61,9 +69,18 @@ def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None
         shown = sessions if filter.limit is not None else sessions[: _room_for(len(sessions))]
         _tables.print_sessions(shown, [file.id for file in store.last_files()])
         if omitted := len(sessions) - len(shown):
-            say_dimmed(f"… {omitted} more: 'list --limit 0' shows all, filters like --project show fewer")
+            say_dimmed(_omission(omitted))
     else:
         say(no_sessions(store.roots, is_filtered=filter != Filter()))
+
+
+def _omission(count: int) -> str:
+    """How many are not listed and how to see them, in the one line that `_room_for` leaves for it."""
+    forms = [f"… {count} more{hint}" for hint in _HINTS]
+    if not is_terminal(sys.stderr):
+        return forms[0]
+    width = stream_width(sys.stderr)
+    return next((form for form in forms if len(form) <= width), forms[-1])
 
 
 def _room_for(count: int) -> int:

@@ -21,8 +21,6 @@ from claude_session_player.cli._options import (
 )
 from claude_session_player.cli._output import print_drawn, print_pages, print_pieces, print_records, say, stdout
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
-from claude_session_player.errors import SessionError
-from claude_session_player.store import ReadProblem
 from claude_session_player.util.humanize import local_time
 from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import base_name, display_path, mark_controls, one_line, printable
@@ -86,8 +84,10 @@ def command(
 ) -> None:
     """List the prompts that people typed, newest first.
 
-    Without REF, those of all sessions are listed, session by session, the last active one first. A prompt that several
-    sessions hold, because one continues the other, is listed once. Commands like /compact are prompts, too.
+    Without REF, those of all sessions are listed, in one order by time. --limit 5 prints the newest five; with
+    --reverse the oldest come first, and --limit 5 prints the oldest five. Those of REF are in the order of its file,
+    the last first. A prompt that several sessions hold, because one continues the other, is listed once. Commands like
+    /compact are prompts, too.
     """
     if ref is not None and (given := [name for name, _ in filter.conditions if name not in ("since", "before")]):
         raise click.UsageError(f"--{given[0]} selects sessions: leave out REF")
@@ -105,30 +105,25 @@ def command(
 
 def _selected(store: Store, ref: str | None, options: PromptOptions, filter: Filter) -> Iterator[TypedPrompt]:
     """The prompts that the options select; a session is read when its prompts are needed."""
-    from claude_session_player.transcript import all_prompts
+    from claude_session_player.transcript import all_prompts, session_prompts
 
-    sessions = _sessions(store, filter) if ref is None else (find_session(store, ref),)
+    def read(session: Session) -> Iterable[TypedPrompt]:
+        """Archived sessions are unpacked one after the other."""
+        if not (store.is_packed and ref is None):
+            return session_prompts(session)
+        store.unpacked(session.file)
+        return session_prompts(store.session_of(session.file))
+
+    sessions = store.sessions(filter._replace(limit=None)) if ref is None else [find_session(store, ref)]
+    by_time = ref is None
     prompts = (
         prompt
-        for prompt in all_prompts(sessions, store.note, newest_first=not filter.reverse)
+        for prompt in all_prompts(sessions, store.note, newest_first=not filter.reverse, by_time=by_time, read=read)
         if (options.commands or not prompt.is_command)
         and (options.headless or not prompt.is_headless)
         and is_in_span(filter, prompt.time)
     )
     return islice(prompts, filter.limit)
-
-
-def _sessions(store: Store, filter: Filter) -> Iterator[Session]:
-    """The sessions that a filter selects; archived ones are unpacked one after the other."""
-    for session in store.sessions(filter._replace(limit=None)):
-        if not store.is_packed:
-            yield session
-            continue
-        try:
-            store.unpacked(session.file)
-            yield store.session_of(session.file)
-        except SessionError as error:
-            store.note(ReadProblem(session.file.name, str(error)))
 
 
 def prompt_record(prompt: TypedPrompt) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
@@ -95,7 +96,10 @@ def command(
     Exit codes: 0 nothing found, 1 something found, 2 a session cannot be read or does not exist.
     """
     if not (refs or is_all or filter != Filter()):
-        raise click.UsageError("no sessions selected: name some, or use --all or a filter like --project")
+        every = shlex.join(("verify", "--all", *stores.words))
+        raise click.UsageError(
+            f"no sessions selected: {every!r} checks all; or name some, or use a filter like --project"
+        )
     try:
         with stores.open(required=not refs or any(map(needs_store, refs))) as store:
             files = _named_files(store, refs) if refs else _matching_files(store, filter)
@@ -230,8 +234,6 @@ def _lines_of_kind(findings: Sequence[Finding], in_colour: bool) -> Iterator[str
 
 
 def _advice(finding: Finding) -> str:
-    import shlex
-
     repair = f"{PROGRAM} repair {shlex.quote(_short_path(finding.path))} -o NEW.jsonl"
     return finding.kind.advice.format(repair=repair)
 

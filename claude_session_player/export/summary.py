@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from claude_session_player.export.commonmark import inline_code
 from claude_session_player.export.escaping import escape_inline
+from claude_session_player.tools import AGENTS
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.humanize import dollars, duration_words, noun_for, plural
 from claude_session_player.util.text import printable
@@ -53,7 +54,7 @@ def _facts(summary: SessionSummary) -> Iterator[tuple[str, str]]:
     yield "Duration", duration_words(summary.duration_seconds)
     yield "User messages", f"{summary.user_messages:,}"
     yield "Tool calls", _total(summary.tool_calls)
-    yield "Sub-agents", _total(summary.subagents)
+    yield "Sub-agents", _total(summary.subagents) if summary.subagents else _no_subagents(summary.tool_calls)
     yield "Errors", f"{summary.errors:,}"
     yield "Title", _plain(summary.title or "")
     yield "Project", _plain(summary.project or "")
@@ -98,6 +99,16 @@ def _total(kinds: Mapping[str, int]) -> str:
     if len(parts) > _MAX_KINDS:
         parts[_MAX_KINDS:] = [plural(len(parts) - _MAX_KINDS, "other kind")]
     return f"{sum(kinds.values()):,} ({', '.join(parts)})" if parts else "0"
+
+
+def _no_subagents(tool_calls: Mapping[str, int]) -> str:
+    """What is said where there is no sub-agent: some may have been called, and their files are gone.
+
+    >>> _no_subagents({"Agent": 4, "Bash": 2}), _no_subagents({"Bash": 2})
+    ('0 of 4 calls recorded', '0')
+    """
+    calls = sum(count for name, count in tool_calls.items() if name in AGENTS)
+    return f"0 of {plural(calls, 'call')} recorded" if calls else "0"
 
 
 def _if_any(number: int) -> str:

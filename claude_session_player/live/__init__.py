@@ -15,7 +15,11 @@ if TYPE_CHECKING:
         SessionLookup as SessionLookup,
         SessionPeek as SessionPeek,
     )
-    from claude_session_player.live.status import Phase as Phase, SessionStatus as SessionStatus
+    from claude_session_player.live.status import (
+        Phase as Phase,
+        SessionStatus as SessionStatus,
+        phase_word as phase_word,
+    )
 
 _HOMES = {
     "RunningCosts": "costs",
@@ -27,6 +31,7 @@ _HOMES = {
     "SessionStatus": "status",
     "WaitingSessions": "attention",
     "cost_words": "costs",
+    "phase_word": "status",
 }
 """The module of each public name, imported when the name is first used."""
 

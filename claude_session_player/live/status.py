@@ -49,6 +49,23 @@ class Phase(Enum):
     IDLE = "idle"
 
 
+_WORDS: Final = {
+    Phase.THINKING: "thinking",
+    Phase.RUNNING: "running",
+    Phase.WAITING: "waits for you",
+    Phase.IDLE: "idle",
+}
+
+
+def phase_word(phase: Phase, count: int = 1) -> str:
+    """A state in a few words, of one session or several.
+
+    >>> phase_word(Phase.WAITING), phase_word(Phase.WAITING, 3), phase_word(Phase.IDLE, 3)
+    ('waits for you', 'wait for you', 'idle')
+    """
+    return "wait for you" if phase is Phase.WAITING and count != 1 else _WORDS[phase]
+
+
 class Cause(Enum):
     """The latest event that decides the status."""
 

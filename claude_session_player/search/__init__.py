@@ -36,7 +36,6 @@ _HOMES = {
     "parse_query": "query",
 }
 """The module of each public name, imported when the name is first used."""
-_EXTRA = "search"
 _EXTRA_LIBRARY = "tantivy"
 
 if not TYPE_CHECKING:  # else any name would do
@@ -49,9 +48,10 @@ if not TYPE_CHECKING:  # else any name would do
             if error.name != _EXTRA_LIBRARY:
                 raise
             from claude_session_player.errors import MissingExtra
+            from claude_session_player.util.installing import install_command
 
             message = (
-                f"search needs {_EXTRA_LIBRARY}: install it with pip install 'claude-session-player[{_EXTRA}]', "
+                f"search needs {_EXTRA_LIBRARY}: install it with {install_command(_EXTRA_LIBRARY)}, "
                 "or use --exact TEXT or --regex RE, which work without it"
             )
             raise MissingExtra(message) from error

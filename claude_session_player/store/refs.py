@@ -64,6 +64,30 @@ def locate_ref(store: Store, ref: str) -> SessionFile | Session:
     raise CannotRead(not_a_session_reason(ref))
 
 
+def latest_meant(ref: str) -> str | None:
+    """What a reference should have been that is one typing error away from `latest`.
+
+    >>> [latest_meant(ref) for ref in ("latst", "latets:2", "Latest", "latest", "late")]
+    ['latest', 'latest:2', 'latest', None, None]
+    """
+    word, colon, rest = ref.partition(":")
+    if word == LATEST or not (word.casefold() == LATEST or _is_one_error_away(word.casefold(), LATEST)):
+        return None
+    return LATEST + colon + rest
+
+
+def _is_one_error_away(word: str, right: str) -> bool:
+    """True if a letter is missing, is too many or is another, or if two neighbours have changed places."""
+    if abs(len(word) - len(right)) > 1:
+        return False
+    start = 0
+    while start < min(len(word), len(right)) and word[start] == right[start]:
+        start += 1
+    end, right_end = word[start:], right[start:]
+    swapped = right_end[1:2] + right_end[:1] + right_end[2:]
+    return word != right and (end[1:] in (right_end, right_end[1:]) or end in (right_end[1:], swapped))
+
+
 def not_a_session_reason(path: str) -> str:
     """Why a path does not name a session file."""
     if os.path.isdir(path):
@@ -292,12 +316,14 @@ def _unknown(store: Store, ref: str, files: Sequence[SessionFile], sessions: Seq
     by_id = {session.id: session for session in sessions}
     meant = [_described(by_id[id]) if id in by_id else display_path(id) for id in near]
     meant += [_described(titles[title]) for title in close[:_MAX_NEAREST]]
-    meant += [LATEST] if get_close_matches(ref, [LATEST]) else []
     hint = f" (a prefix has at least {MIN_PREFIX_LENGTH} characters)" if len(ref) < MIN_PREFIX_LENGTH else ""
     waiting = [f"an interrupted clean-up left sessions behind: '{PROGRAM} clean --recover' puts them back"]
     details = waiting if store.has_removals else []
+    names = dict.fromkeys(meant)
+    if latest := latest_meant(ref):
+        others = " The nearest others are" if meant else ""
+        return NoSuchSession(f"no file or session matches {ref!r}: did you mean {latest!r}?{others}", *names, *details)
     if meant:
-        names = dict.fromkeys(meant)
         return NoSuchSession(f"no file or session matches {ref!r}{hint}; the nearest are", *names, *details)
     see = f"see '{PROGRAM} {store.list_command}'"
     return NoSuchSession(f"no file and none of {plural(len(files), 'session')} matches {ref!r}{hint}: {see}", *details)

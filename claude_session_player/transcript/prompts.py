@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from claude_session_player.errors import CannotRead
+from claude_session_player.errors import SessionError
 from claude_session_player.format.events import Attachment, User
 from claude_session_player.format.prompts import is_headless_prompt
 from claude_session_player.linking.copies import drop_copies
@@ -13,7 +14,7 @@ from claude_session_player.store import ReadProblem
 from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from claude_session_player.store import Session
 
@@ -56,23 +57,85 @@ def session_prompts(session: Session) -> Iterator[TypedPrompt]:
 
 
 def all_prompts(
-    sessions: Iterable[Session], note: Callable[[ReadProblem], object], *, newest_first: bool = True
+    sessions: Iterable[Session],
+    note: Callable[[ReadProblem], object],
+    *,
+    newest_first: bool = True,
+    by_time: bool = True,
+    read: Callable[[Session], Iterable[TypedPrompt]] = session_prompts,
 ) -> Iterator[TypedPrompt]:
-    """The prompts of sessions, session by session; of copies in several sessions, the one that comes first.
+    """The prompts of sessions by time; of copies in several sessions, the one in the session that was last active.
 
-    A session is read when the prompts of those before it were taken. A file that cannot be read is noted.
+    A session is read when it could hold the next prompt. What cannot be read is noted. Of one session, the order of its
+    file may be wanted instead (`by_time`): times in a file may go back.
     """
-    known: set[tuple[str, ...]] = set()
-    for session in sessions:
+    merge = _PromptMerge(newest_first=newest_first, by_time=by_time)
+    ranked = sorted(((session.updated_at, session) for session in sessions), key=lambda pair: pair[0], reverse=True)
+    edges = [
+        (time if newest_first else session.created_at or time, rank) for rank, (time, session) in enumerate(ranked)
+    ]
+    edges.sort(key=lambda edge: edge[0], reverse=newest_first)
+    for edge, rank in edges:
+        yield from merge.take(edge)
+        updated, session = ranked[rank]
         prompts: list[TypedPrompt] = []
         try:
-            prompts.extend(session_prompts(session))
-        except (OSError, CannotRead) as error:
+            prompts.extend(read(session))
+        except (OSError, SessionError) as error:
             cause = error if isinstance(error, OSError) else error.__cause__
-            note(ReadProblem(session.path, getattr(cause, "strerror", None) or str(error)))
-        own = [prompt for prompt in prompts if known.isdisjoint(_keys(prompt))]
-        known.update(key for prompt in prompts for key in _keys(prompt))
-        yield from reversed(own) if newest_first else own
+            note(ReadProblem(session.file.name, getattr(cause, "strerror", None) or str(error)))
+        merge.add(prompts, rank, updated)
+    yield from merge.take(None)
+
+
+class _WaitingPrompt(NamedTuple):
+    """A prompt among those that wait for their turn; these are sorted by the first three fields."""
+
+    time: str
+    """Its own; where it has none, that of the prompt before it, or else after it."""
+    recency: int
+    """The greater, the later the session was active."""
+    position: int
+    prompt: TypedPrompt
+
+
+class _PromptMerge:
+    """Brings the prompts of sessions into one order while the sessions are read, and leaves out copies."""
+
+    def __init__(self, *, newest_first: bool, by_time: bool) -> None:
+        self._newest_first = newest_first
+        self._by_time = by_time
+        self._waiting: list[_WaitingPrompt] = []
+        self._holders: dict[tuple[str, ...], int] = {}
+        """By what copies share: the rank of the session whose copy counts."""
+        self._listed: set[tuple[str, ...]] = set()
+
+    def add(self, prompts: Sequence[TypedPrompt], rank: int, otherwise: str) -> None:
+        """Add the prompts of a session; `otherwise` is the time of all of them if none has one."""
+        time = next((prompt.time for prompt in prompts if prompt.time and self._by_time), otherwise)
+        for position, prompt in enumerate(prompts):
+            time = prompt.time if prompt.time and self._by_time else time
+            self._waiting.append(_WaitingPrompt(time, -rank, position, prompt))
+            for key in _keys(prompt):
+                if key not in self._listed:
+                    self._holders[key] = min(rank, self._holders.get(key, rank))
+        self._waiting.sort(key=lambda waiting: waiting[:3])
+
+    def take(self, edge: str | None) -> Iterator[TypedPrompt]:
+        """Those whose turn has come, where no session to come has a prompt beyond this time."""
+        if self._newest_first:
+            start = 0 if edge is None else bisect_left(self._waiting, edge, key=lambda waiting: waiting.time)
+            ready = self._waiting[start:][::-1]
+            del self._waiting[start:]
+        else:
+            end = bisect_left(self._waiting, edge, key=lambda waiting: waiting.time) if edge else len(self._waiting)
+            ready = self._waiting[:end]
+            del self._waiting[:end]
+        for waiting in ready:
+            keys = list(_keys(waiting.prompt))
+            if all(self._holders[key] == -waiting.recency for key in keys):
+                self._listed.update(keys)
+                yield waiting.prompt
 
 
 def _keys(prompt: TypedPrompt) -> Iterator[tuple[str, ...]]:

@@ -279,7 +279,7 @@ def write_export(session: Session, target: ExportTarget) -> None:
 
 # --- the search -------------------------------------------------------------------------------------
 
-NO_SEARCH: Final = "Searching needs tantivy: install claude-session-player[search]."
+NO_SEARCH: Final = "Searching needs tantivy: {install}"
 
 
 def open_search(opener: StoreOpener, is_wanted: Callable[[], bool], post: Post) -> None:
@@ -305,7 +305,9 @@ def open_search(opener: StoreOpener, is_wanted: Callable[[], bool], post: Post) 
     except KeyboardInterrupt:
         return
     except MissingExtra:
-        post(SearchOpened(None, NO_SEARCH))
+        from claude_session_player.util.installing import install_command
+
+        post(SearchOpened(None, NO_SEARCH.format(install=install_command("tantivy"))))
     except (SessionError, OSError) as error:
         post(SearchOpened(None, str(error)))
     else:

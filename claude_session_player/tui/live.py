@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +19,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from claude_session_player.errors import BadPrices, SessionError
-from claude_session_player.live import RunningCosts, RunningSession, RunningSessions, WaitingSessions
+from claude_session_player.live import RunningCosts, RunningSession, RunningSessions, WaitingSessions, phase_word
 from claude_session_player.store import POLLING_NOTICE, resume_command, watch_changes, watched_files
 from claude_session_player.tui import jobs
 from claude_session_player.tui.app import TerminalApp
@@ -28,7 +29,7 @@ from claude_session_player.tui.keys import RUNNING_KEYS, bindings
 from claude_session_player.tui.player import open_player
 from claude_session_player.tui.resume_popup import ResumePopup
 from claude_session_player.tui.widgets.key_bar import KeyBar
-from claude_session_player.tui.widgets.running import StatusLine, phase_word, status_lines
+from claude_session_player.tui.widgets.running import StatusLine, status_lines
 from claude_session_player.tui.widgets.status import TextLine
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.terminal import BELL, TerminalTitle
@@ -316,10 +317,7 @@ class RunningApp(TerminalApp[None]):
 def _summary(rows: Sequence[RunningSession], *, is_polled: bool) -> Text:
     """How many sessions there are, and how many in each state."""
     sessions = [row for row in rows if not row.is_subagent]
-    counts: dict[str, int] = {}
-    for row in sessions:
-        word = phase_word(row.status.phase)
-        counts[word] = counts.get(word, 0) + 1
+    counts = Counter(row.status.phase for row in sessions)
     text = Text(plural(len(sessions), "session"), "bold", no_wrap=True, overflow="ellipsis")
-    text.append("".join(f"  {count} {name}" for name, count in counts.items()), "not bold dim")
+    text.append("".join(f"  {count} {phase_word(phase, count)}" for phase, count in counts.items()), "not bold dim")
     return text.append(f"  ({POLLING_NOTICE})" if is_polled else "", "yellow")

@@ -85,6 +85,26 @@ def cell_width(text: str) -> int:
     return len(text) if text.isascii() and text.isprintable() else cell_len(text)
 
 
+def wrap_words(line: str, width: int) -> list[str]:
+    """A line as rows that fit into a width; a word breaks nowhere, and further rows of an indented line are indented.
+
+    >>> wrap_words("sessions are lines", 12), wrap_words("  a kettle whistles", 12)
+    (['sessions are', 'lines'], ['  a kettle', '    whistles'])
+    """
+    if cell_width(line) <= width:
+        return [line]
+    text = line.lstrip(" ")
+    indent = line[: len(line) - len(text)]
+    first, *words = text.split(" ")
+    rows = [indent + first]
+    for word in words:
+        if cell_width(rows[-1]) + 1 + cell_width(word) <= width:
+            rows[-1] += f" {word}"
+        else:
+            rows.append(f"{indent}{'  ' if indent else ''}{word}")
+    return rows
+
+
 def fit_cell(text: str, width: int, *, is_right: bool = False, keeps_end: bool = False) -> str:
     """A text in exactly this many terminal cells; a cut is marked.
 

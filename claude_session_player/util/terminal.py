@@ -151,6 +151,27 @@ def is_terminal(*streams: TextIO | None) -> bool:
     return all(stream is not None and stream.isatty() for stream in streams)
 
 
+def stream_width(stream: TextIO) -> int:
+    """The columns of the terminal that a stream goes to, which need not be that of stdout; `$COLUMNS` counts first."""
+    from shutil import get_terminal_size
+
+    if not os.environ.get("COLUMNS", "").strip("0"):
+        with suppress(OSError, ValueError):  # not a terminal, or closed
+            if columns := os.get_terminal_size(stream.fileno()).columns:
+                return columns
+    return get_terminal_size().columns
+
+
+def wrap_message(text: str, stream: TextIO) -> str:
+    """A message as a stream gets it: on a terminal it breaks between words, anywhere else it is left as it is."""
+    if not is_terminal(stream):
+        return text
+    from claude_session_player.util.tables import wrap_words
+
+    width = stream_width(stream)
+    return "\n".join(row for line in text.split("\n") for row in wrap_words(line, width))
+
+
 # --- paging -------------------------------------------------------------------------------------------
 
 _LESS: Final = "less"

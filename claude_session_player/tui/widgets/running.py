@@ -10,7 +10,7 @@ from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
 
-from claude_session_player.live import Phase, RunningSessions, cost_words
+from claude_session_player.live import Phase, RunningSessions, cost_words, phase_word
 from claude_session_player.store import AGENT_PREFIX
 from claude_session_player.util.humanize import short_duration, short_model_name
 from claude_session_player.util.text import display_path, printable
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 IDLE_MARK: Final = "○"
 _LOOKS: Final = {
-    Phase.THINKING: ("✱", "thinking", "magenta"),
-    Phase.RUNNING: ("●", "running", "green"),
-    Phase.WAITING: ("❯", "waits for you", "bold yellow"),
-    Phase.IDLE: (IDLE_MARK, "idle", "dim"),
+    Phase.THINKING: ("✱", "magenta"),
+    Phase.RUNNING: ("●", "green"),
+    Phase.WAITING: ("❯", "bold yellow"),
+    Phase.IDLE: (IDLE_MARK, "dim"),
 }
-"""The mark, the word and the style of each state."""
-_STATE_WIDTH: Final = max(len(word) for _, word, _ in _LOOKS.values())
+"""The mark and the style of each state."""
+_STATE_WIDTH: Final = max(len(phase_word(phase)) for phase in Phase)
 _SINCE_WIDTH: Final = 7
 _PROJECT_WIDTH: Final = 16
 _INDENT: Final = "    "
@@ -70,11 +70,6 @@ def running_name(row: RunningSession) -> str:
     return printable(peek.title or display_path(peek.file.id))
 
 
-def phase_word(phase: Phase) -> str:
-    """A state in a word or two."""
-    return _LOOKS[phase][1]
-
-
 def fill_text(fill: ContextFill, *, with_window: bool = True) -> Text:
     """How full a context is, with a bar if its window is known.
 
@@ -92,7 +87,7 @@ def fill_text(fill: ContextFill, *, with_window: bool = True) -> Text:
 
 def _head(row: RunningSession, now: float, width: int) -> Text:
     """State, time, project and title; in a wide window, context, cost and model at the end."""
-    mark, word, style = _LOOKS[row.status.phase]
+    (mark, style), word = _LOOKS[row.status.phase], phase_word(row.status.phase)
     width = min(width, _WIDEST)
     end = _use_columns(row) if width >= _WIDE else Text()
     head = _fitted(
@@ -127,13 +122,13 @@ def _use(row: RunningSession, width: int) -> Text:
 
 def state_line(row: RunningSession, width: int) -> Text:
     """The state of a session, what runs, and the evidence for it."""
-    mark, word, style = _LOOKS[row.status.phase]
+    (mark, style), word = _LOOKS[row.status.phase], phase_word(row.status.phase)
     return _fitted(width, (f"{mark} {word}", style), *_evidence(row.status))
 
 
 def agent_head(row: RunningSession, now: float, width: int) -> Text:
     """The name of a sub-agent, what it is for, and what it runs, or else the evidence for its state."""
-    mark, _, style = _LOOKS[row.status.phase]
+    mark, style = _LOOKS[row.status.phase]
     agent = printable(row.peek.agent or "sub-agent")
     return _fitted(
         width,
