@@ -151,10 +151,10 @@ def test_in_a_pipe_there_is_what_runs_and_what_it_cost_but_no_bell(live: Live) -
     with follower("--all", "--bell", *live.where) as process:
         lines_until(process, "thinking")
         live.add(live.session.response(call("Bash", "b", command="mix test", description="Test")))
-        assert re.search(r"running +Bash: mix test  no result for \w+; running, or", lines_until(process, "\n")[0])
+        assert re.search(r"running +Bash: mix test  no result for [\w ]+; running, or", lines_until(process, "\n")[0])
         live.add(live.session.result("b").response(text("Done.")).system("turn_duration", durationMs=1))
         (line,) = lines_until(process, "\n")
-        assert re.search(r"waits for you  turn ended \w+ ago  \d+ % of 200 k  \$0\.\d\d$", line)
+        assert re.search(r"waits for you  turn ended [\w ]+ ago  \d+ % of 200 k  \$0\.\d\d$", line)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (130, "", "")
