@@ -90,9 +90,9 @@ _WORD: Final = r"\(?'[^\s'][^']*'\S*|\S+"
 
 
 def wrap_words(line: str, width: int) -> list[str]:
-    """A line as rows that fit into a width; what is in quotes stays together, and further rows of an indented line are indented.
+    """A line as rows that fit into a width. What is in quotes stays together: it may be a command to be typed.
 
-    A command to be typed is in quotes.
+    Further rows of an indented line are indented.
 
     >>> wrap_words("sessions are lines", 12), wrap_words("  a kettle whistles", 12)
     (['sessions are', 'lines'], ['  a kettle', '    whistles'])
