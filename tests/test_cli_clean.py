@@ -176,7 +176,7 @@ def test_delete_asks_for_what_is_going_to_happen(
 ) -> None:
     arguments = ("clean", "--older-than", "2026-01-20", "--root", builder.root, "--archive", archive, "--no-cache")
     told, ended = told_on_terminal(*arguments, "--apply", "--delete", typed=typed)
-    assert "To continue, type 'delete 2 sessions':" in told
+    assert "To continue, type\n'delete 2 sessions':\n" in told
     assert (ended, names(builder)) == (code, left)
     assert ("nothing was deleted" in told) == (code == 1)
 

@@ -57,8 +57,8 @@ def test_a_command_that_writes_or_checks_assumes_no_session(project: Path, comma
 
 def test_a_person_is_told_where_the_directory_made_a_difference(project: Path) -> None:
     told = f"note: {TWO[:8]} 'Boil more water' is the latest of kettle; latest:all is that of all projects\n"
-    assert on_terminal("show").startswith(told)
-    assert on_terminal("tree", "latest").startswith(told)
+    for command in (("show",), ("tree", "latest")):
+        assert on_terminal(*command, COLUMNS="100").startswith(told)
     for ref in (TWO, "latest:all"):
         assert "note: " not in on_terminal("show", ref)
 

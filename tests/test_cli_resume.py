@@ -49,7 +49,7 @@ class Home:
 
     def resume(self, *arguments: str | Path, typed: str = "", system: str = "", **variables: str) -> Ran:
         """Run the command on a terminal."""
-        path = {"PATH": f"{self.path}:/usr/bin:/bin"}
+        path = {"PATH": f"{self.path}:/usr/bin:/bin", "COLUMNS": "400"}
         return run_on_terminal("resume", *arguments, typed=typed, system=system, **path, **variables)
 
     def started(self) -> tuple[str, list[str]]:

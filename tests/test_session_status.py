@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from claude_session_player.live.status import Phase, SessionActivity, SessionStatus
+from claude_session_player.live.status import Phase, SessionActivity, SessionStatus, phase_word
 from claude_session_player.parser import read_events
 from claude_session_player.util.times import to_epoch
 from tests.builder import SessionBuilder, call, text, thought, timestamp
@@ -233,3 +233,11 @@ def test_times_that_are_missing_do_no_harm() -> None:
     activity = SessionActivity()
     activity.take(read_events([b'{"type":"user","message":{"content":"Hi"}}']))
     assert activity.status(0.0).reason == "prompt at an unknown time, no response yet"
+
+
+def test_several_sessions_wait_and_one_waits() -> None:
+    assert [phase_word(WAITING), phase_word(WAITING, 2), phase_word(RUNNING, 2)] == [
+        "waits for you",
+        "wait for you",
+        "running",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
@@ -85,17 +86,24 @@ def cell_width(text: str) -> int:
     return len(text) if text.isascii() and text.isprintable() else cell_len(text)
 
 
+_WORD: Final = r"\(?'[^\s'][^']*'\S*|\S+"
+
+
 def wrap_words(line: str, width: int) -> list[str]:
-    """A line as rows that fit into a width; a word breaks nowhere, and further rows of an indented line are indented.
+    """A line as rows that fit into a width. What is in quotes stays together: it may be a command to be typed.
+
+    Further rows of an indented line are indented.
 
     >>> wrap_words("sessions are lines", 12), wrap_words("  a kettle whistles", 12)
     (['sessions are', 'lines'], ['  a kettle', '    whistles'])
+    >>> wrap_words("type 'delete it':", 14)
+    ['type', "'delete it':"]
     """
     if cell_width(line) <= width:
         return [line]
     text = line.lstrip(" ")
     indent = line[: len(line) - len(text)]
-    first, *words = text.split(" ")
+    first, *words = re.findall(_WORD, text) or [""]
     rows = [indent + first]
     for word in words:
         if cell_width(rows[-1]) + 1 + cell_width(word) <= width:
