@@ -629,7 +629,7 @@ def test_without_the_library_the_window_says_so_and_goes_on_filtering(
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("ctrl+f", *"boil")
-        await until(pilot, lambda: "install claude-session-player[search]" in notice(app))
+        await until(pilot, lambda: "Searching needs tantivy" in notice(app))
         await until_shown(pilot, "Filter titles: boil")
         await settled(pilot)
         assert titles(app) == [WATER]

@@ -92,7 +92,7 @@ def test_following_without_watches_polls_and_says_so(store: StoreBuilder, calls:
 def test_following_all_without_watches_polls_and_says_so(store: StoreBuilder, calls: str, fault: str) -> None:
     session = store.session()
     with follower(store, calls, fault, "--all") as output:
-        output.until("waiting", POLLING_NOTICE)
+        output.until("waits for you", POLLING_NOTICE)
         append(session, "Later words")
         output.until("thinking")
         store.session(THREE)
