@@ -125,7 +125,7 @@ class Usage(Struct, gc=False):
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation: CacheCreation | None = None
-    iterations: Raw = NOTHING
+    iterations: Any = None
     """The requests that made the response, if tools ran on the server in between; the numbers above are their sums."""
 
 

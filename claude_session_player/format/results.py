@@ -222,7 +222,6 @@ decode_result: Final = msgspec.json.Decoder(Union[str, list[ResultPart], None]).
 decode_result_part: Final = msgspec.json.Decoder(ResultPart).decode
 decode_agent_result: Final = msgspec.json.Decoder(AgentResult).decode
 decode_agent_totals: Final = msgspec.json.Decoder(AgentTotals).decode
-decode_usage_steps: Final = msgspec.json.Decoder(list[UsageStep]).decode
 decode_search_totals: Final = msgspec.json.Decoder(SearchTotals).decode
 decode_agent_identity: Final = msgspec.json.Decoder(AgentIdentity).decode
 decode_agent_launch: Final = msgspec.json.Decoder(AgentLaunch).decode
@@ -242,6 +241,14 @@ _REASON_KEYS: Final = ("blockingError", "message", "error", "stderr", "msg", "co
 def parse_file_input(value: Any) -> FileInput:
     """The input of a call that concerns a file; empty if it is not an object."""
     return msgspec.convert(value, FileInput) if isinstance(value, dict) else FileInput()
+
+
+def parse_usage_steps(value: Any) -> list[UsageStep]:
+    """The requests that made a response; none if they are invalid."""
+    try:
+        return msgspec.convert(value, list[UsageStep]) if value else []
+    except msgspec.ValidationError:
+        return []
 
 
 def parse_replacements(value: Any) -> list[Replacement] | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.events import COMPACTION, Assistant, System
-from claude_session_player.format.results import decode_usage_steps
+from claude_session_player.format.results import parse_usage_steps
 from claude_session_player.store import sound_token_counts
 from claude_session_player.util.humanize import short_number
 
@@ -74,12 +73,7 @@ def context_tokens(usage: Usage) -> int:
 
 def _last_request(usage: Usage) -> Usage:
     """The last of several requests: each of them was given the whole context, so that their sum says too much."""
-    if not usage.iterations:
-        return usage
-    try:
-        steps = decode_usage_steps(usage.iterations)
-    except DECODE_ERRORS:
-        return usage
+    steps = parse_usage_steps(usage.iterations)
     return next((step for step in reversed(steps) if step.type == _REQUEST), usage)
 
 
