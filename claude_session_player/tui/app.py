@@ -143,6 +143,8 @@ _ENDINGS: Final = tuple(
 _CLEANUP_SECONDS: Final = 3.0
 """Seconds for which a program without a terminal may clean up."""
 _CRASH_CODE: Final = 1
+_FIRST_FRAME_SECONDS: Final = 0.5
+"""Seconds after which the first frame has been drawn for sure."""
 _ERROR_LENGTH: Final = 200
 _SIGNAL_CODE: Final = 128
 """What a shell adds to the number of a signal to get an exit code."""
@@ -177,7 +179,6 @@ class TerminalApp(App[ReturnType]):
         self.theme_name = TERMINAL_THEME
         """The theme in use, by the name that people know."""
         super().__init__(ansi_color=True)
-        gc.enable()  # it may run for hours
         self.theme_name = apply_theme(self, remembered_theme() if theme is None else theme)
 
     def action_command_palette(self) -> None:
@@ -263,7 +264,8 @@ class TerminalApp(App[ReturnType]):
         self.panic()
 
     def on_mount(self) -> None:
-        """Restore the terminal when a signal ends the program, too."""
+        """Restore the terminal when a signal ends the program, too; collect garbage from the first frame on."""
+        self.set_timer(_FIRST_FRAME_SECONDS, _collect_garbage)
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
@@ -281,6 +283,13 @@ class TerminalApp(App[ReturnType]):
     def action_interrupt(self) -> None:
         """End with the exit code of an interrupted program."""
         self.exit(return_code=_SIGNAL_CODE + signal.SIGINT)
+
+
+def _collect_garbage() -> None:
+    """Collect garbage from now on, because the program may run for hours; what is loaded by now stays anyway."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _crash_line(where: str) -> str:
