@@ -37,6 +37,8 @@ from tests.searches import bytes_read, open_search
 PROGRAM = str(Path(sys.executable).with_name("claude-session-player"))
 ROUNDS = 9
 MEGABYTE = 1_000_000
+_LAST_WORDS = "all keys"
+"""What stands at the end of the player's first frame."""
 
 _T = TypeVar("_T")
 
@@ -167,8 +169,8 @@ def play(folder: Path) -> Iterator[Row]:
     session = next(store.rglob("*.jsonl"))
     file, found, python = best_times(
         15,
-        until_shown([PROGRAM, "play", str(session)], "❯"),
-        until_shown([PROGRAM, "play", session.stem, "--root", str(store)], "❯"),
+        until_shown([PROGRAM, "play", str(session)], _LAST_WORDS),
+        until_shown([PROGRAM, "play", session.stem, "--root", str(store)], _LAST_WORDS),
         process([sys.executable, "-c", "pass"]),
     )
     yield Row("play FILE to its first frame", "python -c pass", file / python, 40, "×", False, _ms(file, python))

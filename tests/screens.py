@@ -9,10 +9,13 @@ import itertools
 import os
 import re
 import string
-from collections.abc import Awaitable, Callable, Iterable
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
 import textual.app
 import textual.pilot
 from rich.color import Color, ColorType
@@ -21,10 +24,18 @@ from rich.style import Style
 from textual.app import App
 from textual.pilot import Pilot
 
+from claude_session_player.export.drawing import use_shade
+from claude_session_player.util.settings import remember_theme
 from tests.program import PATIENCE
 
 SCREENS = Path(__file__).parent / "fixtures" / "screens"
 SMALL, LARGE = (80, 24), (120, 40)
+SIZES = ((60, 16), SMALL, LARGE, (200, 60))
+SHADES = {"plain": "terminal", "dark": "nord", "light": "solarized-light"}
+"""Which themes the pictures of a window are drawn in, by what the pictures are called."""
+
+each_size = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+each_shade = pytest.mark.parametrize("shade", SHADES)
 
 IS_LOWEST = "LOWEST" in os.environ
 """On the lowest versions of what the program needs, help texts are wrapped differently."""
@@ -100,6 +111,18 @@ def picture_of(app: App[Any]) -> str:
     key = [f"{letter}  {style}" for style, letter in letters.items() if letter != "."]
     shown = [line.rstrip(".") for line in styles]
     return "\n".join((*_padded(text_of(app).split("\n"), app.size.height), _rule(app), *shown, _rule(app), *key, ""))
+
+
+@contextmanager
+def drawn_in(shade: str) -> Iterator[None]:
+    """Windows that open in here are drawn in the theme of this shade; it is remembered nowhere else."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", folder)
+        remember_theme(SHADES[shade])
+        try:
+            yield
+        finally:
+            use_shade(None)
 
 
 def check_picture(app: App[Any], name: str) -> None:

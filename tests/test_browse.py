@@ -28,11 +28,9 @@ from claude_session_player.tui.widgets.preview import Preview, PreviewPane, Prev
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
 from tests.builder import SessionBuilder
 from tests.players import notice
-from tests.screens import LARGE, SMALL, check_picture, run, text_of, until
+from tests.screens import LARGE, SMALL, check_picture, drawn_in, each_shade, each_size, run, text_of, until
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
 from tests.test_snapshots import opened_files
-
-SIZES = ((60, 16), SMALL, LARGE, (200, 60))
 
 
 @pytest.fixture
@@ -465,16 +463,18 @@ def with_reviews(builder: StoreBuilder, count: int = 3) -> StoreBuilder:
     return builder
 
 
-@pytest.mark.parametrize("size", SIZES)
+@each_size
+@each_shade
 def test_headless_runs_are_one_row_and_columns_are_chosen_by_what_fits(
-    builder: StoreBuilder, size: tuple[int, int]
+    builder: StoreBuilder, shade: str, size: tuple[int, int]
 ) -> None:
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "3 × Review this" in text_of(app))
         assert "6 sessions" in text_of(app)
-        check_picture(app, "browse-folded")
+        check_picture(app, f"browse-{shade}")
 
-    browse(with_reviews(builder), script, size)
+    with drawn_in(shade):
+        browse(with_reviews(builder), script, size)
 
 
 def test_x_unfolds_the_group_and_folds_it_again_from_any_of_its_sessions(builder: StoreBuilder) -> None:

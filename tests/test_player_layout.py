@@ -18,12 +18,10 @@ from claude_session_player.tui.footer import FooterState, footer_keys
 from claude_session_player.tui.widgets.element_view import speaker_colour
 from claude_session_player.tui.widgets.header import HeaderFacts
 from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
-from claude_session_player.util.settings import remember_theme
 from tests.builder import SessionBuilder, text
 from tests.players import player, recording, screen_of, shown_on
-from tests.screens import check_picture, run, text_of, until
+from tests.screens import check_picture, drawn_in, each_shade, each_size, run, text_of, until
 
-SIZES = [(60, 16), (80, 24), (120, 40), (200, 60)]
 WIDE = (200, 40)
 FOOTER_STATES = [FooterState(*flags) for flags in itertools.product((False, True), repeat=len(FooterState._fields))]
 FACTS = HeaderFacts(
@@ -49,11 +47,9 @@ def _words(line: str) -> set[str]:
     return set(re.findall(r"\S+", line))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-@pytest.mark.parametrize(("shade", "theme"), [("dark", "nord"), ("light", "solarized-light"), ("plain", "terminal")])
-def test_the_player_looks_as_it_did_in_every_size(shade: str, theme: str, size: tuple[int, int]) -> None:
-    remember_theme(theme)
-    app, _ = player(view=View.rich())
+@each_size
+@each_shade
+def test_the_player_looks_as_it_did_in_every_size(shade: str, size: tuple[int, int]) -> None:
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.app.workers.wait_for_complete()
@@ -63,13 +59,15 @@ def test_the_player_looks_as_it_did_in_every_size(shade: str, theme: str, size: 
         await pilot.pause()
         if size[0] >= SIDE_WIDTH:
             await until(pilot, lambda: "LASTED" in text_of(app))
-        check_picture(app, f"player-{shade}")
+        check_picture(pilot.app, f"player-{shade}")
 
-    run(app, script, size)
+    with drawn_in(shade):
+        app, _ = player(view=View.rich())
+        run(app, script, size)
 
 
 @pytest.mark.parametrize("keys", [(), ("space",), ("end",), ("end", "up", "up"), ("end", "pageup"), ("slash", "x")])
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@each_size
 def test_no_line_around_the_session_ends_inside_a_word(keys: tuple[str, ...], size: tuple[int, int]) -> None:
     """Every word of the header, the status and the footer is one that a terminal with more room shows, or is marked."""
 

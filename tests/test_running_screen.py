@@ -16,7 +16,7 @@ from claude_session_player.tui.player import PlayerScreen
 from tests.builder import text
 from tests.players import notice
 from tests.running_sessions import KETTLE, NOW, Sessions, session, write
-from tests.screens import LARGE, SMALL, check_picture, run, text_of, until, until_shown
+from tests.screens import check_picture, drawn_in, each_shade, each_size, run, text_of, until, until_shown
 from tests.stores import ONE, StoreBuilder
 
 
@@ -27,16 +27,22 @@ def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sessions:
     return sessions
 
 
-@pytest.mark.parametrize("size", [SMALL, LARGE, (200, 60)])
-def test_every_session_is_shown_with_its_state_and_how_it_is_known(sessions: Sessions, size: tuple[int, int]) -> None:
-    sessions.fill()
+@each_size
+@each_shade
+def test_every_session_is_shown_with_its_state_and_how_it_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shade: str, size: tuple[int, int]
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "store"))
 
     async def script(pilot: Pilot[Any]) -> None:
         await until_shown(pilot, "4 sessions")
-        await until(pilot, lambda: text_of(sessions.app).count("$") == 3)
-        check_picture(sessions.app, "follow-all")
+        await until(pilot, lambda: text_of(pilot.app).count("$") == 3)
+        check_picture(pilot.app, f"follow-all-{shade}")
 
-    run(sessions.app, script, size)
+    with drawn_in(shade):
+        sessions = Sessions(tmp_path / "store")
+        sessions.fill()
+        run(sessions.app, script, size)
 
 
 def test_what_is_appended_is_shown_at_once_and_new_sessions_appear(sessions: Sessions) -> None:
