@@ -111,6 +111,10 @@ class RunningList(ScrollView, can_focus=True):
         self._draw()
         self._keep_in_sight()
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        """Lay out the lines for what the scrollbar leaves."""
+        self._draw()
+
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor, a double click follows the session."""
         line = event.y + self.scroll_offset.y
@@ -122,7 +126,7 @@ class RunningList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """One line of the screen."""
         line = y + self.scroll_offset.y
-        width = self.size.width
+        width = self.scrollable_content_region.width
         if line >= len(self._lines):
             text = _EMPTY if not self._lines and y == 0 else ""
             return Strip([Segment(text, Style(dim=True))]).adjust_cell_length(width)
@@ -140,7 +144,7 @@ class RunningList(ScrollView, can_focus=True):
         return self.rows[row].peek.file.path if row < len(self.rows) else None
 
     def _draw(self) -> None:
-        self._lines = status_lines(self.rows, self._now, self.size.width)
+        self._lines = status_lines(self.rows, self._now, self.scrollable_content_region.width)
         self.virtual_size = Size(self.size.width, len(self._lines))
         self.refresh()
 
