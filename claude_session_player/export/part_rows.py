@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -16,10 +17,10 @@ from claude_session_player.format import lenient_json
 from claude_session_player.format.content import Checklist, Code, Data, Diff, Part, Prose
 from claude_session_player.tools.parts import ADDED, REMOVED
 from claude_session_player.util.humanize import plural
-from claude_session_player.util.text import base_name, mark_controls
+from claude_session_player.util.text import ELLIPSIS, base_name, mark_controls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from claude_session_player.export.drawing import Row
 
@@ -33,6 +34,8 @@ _HEAD: Final = Style(color="cyan", dim=True)
 _QUIET: Final = Style(dim=True)
 _LINE_SIGNS: Final = (" ", ADDED, REMOVED, "")
 """What lines of a file begin with in a diff; other lines are heads and notes."""
+_SEEN_WITHIN, _KEPT_BEFORE = 0.75, 0.35
+"""A change is shown within this share of the room for a line, or else this share of it is kept before the change."""
 _SIGN_STYLES: Final = {ADDED: Style(color="green"), REMOVED: Style(color="red")}
 
 
@@ -140,10 +143,46 @@ def _diff(part: Diff, look: PartLook) -> list[Row]:
         "\n", allow_blank=True
     )
     digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
+    room = look.width - digits - len(" - ")
+    skips = _unchanged_starts(lines, room) if look.is_cropped else {}
     rows: list[Row] = []
-    for line, coloured in zip(lines, colours, strict=True):
-        rows += _diff_line(line, coloured, digits, look)
+    for number, (line, coloured) in enumerate(zip(lines, colours, strict=True)):
+        rows += _diff_line(line, _without_start(coloured, skips.get(number, 0)), digits, look)
     return rows
+
+
+def _unchanged_starts(lines: Sequence[DiffLine], room: int) -> dict[int, int]:
+    """How many characters to leave out at the start of lines that are the same for longer than there is room.
+
+    A removed line belongs to the added one at the same place of the block after it, if both blocks are as long.
+
+    >>> _unchanged_starts(number_lines(Diff("-a long line: no\\n+a long line: yes")), 12)
+    {0: 8, 1: 8}
+    """
+    skips: dict[int, int] = {}
+    for removed, added in _replaced_blocks(lines):
+        for old, new in zip(removed, added, strict=True):
+            texts = [lines[old].text, lines[new].text]
+            same = len(os.path.commonprefix(texts))
+            if max(map(cell_len, texts)) > room and cell_len(texts[0][:same]) > room * _SEEN_WITHIN:
+                skips[old] = skips[new] = same - int(room * _KEPT_BEFORE)
+    return skips
+
+
+def _replaced_blocks(lines: Sequence[DiffLine]) -> Iterator[tuple[range, range]]:
+    """The positions of removed lines and of as many added ones right behind them."""
+    blocks = []
+    for sign, group in groupby(enumerate(lines), key=lambda item: item[1].sign):
+        numbers = [number for number, _ in group]
+        blocks.append((sign, range(numbers[0], numbers[-1] + 1)))
+    for (sign, removed), (other, added) in pairwise(blocks):
+        if (sign, other) == (REMOVED, ADDED) and len(removed) == len(added):
+            yield removed, added
+
+
+def _without_start(text: Text, length: int) -> Text:
+    """A text without its first characters; the cut is marked."""
+    return Text(ELLIPSIS).append_text(text[length:]) if length > 0 else text
 
 
 def _diff_line(line: DiffLine, coloured: Text, digits: int, look: PartLook) -> list[Row]:
