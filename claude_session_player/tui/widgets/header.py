@@ -27,9 +27,8 @@ _ALWAYS: Final = 2
 """How many of the parts on the right come before the titles of callers: cost and context."""
 _LONGEST_BRANCH: Final = 24
 _CALLER_WIDTH: Final = 24
-_TWO_LINES: Final = 120
-"""A header this wide has a second line for the project and the git branch."""
-_ENOUGH_ROWS: Final = 20
+_TWO_LINES: Final = 80, 24
+"""Columns and rows from which on the header has a second line, for the project and the git branch."""
 
 
 class HeaderFacts(NamedTuple):
@@ -150,7 +149,7 @@ def _context(facts: HeaderFacts) -> Text:
 
 
 class Header(Widget):
-    """One line at the top; two where the terminal is wide."""
+    """One line at the top; two in a terminal of the usual size or more."""
 
     DEFAULT_CSS = "Header { height: 1; padding: 0 1; background: $panel; &.-two { height: 2; } }"
 
@@ -170,8 +169,9 @@ class Header(Widget):
             self.refresh()
 
     def fit(self, terminal: Size) -> None:
-        """Have two lines in a wide terminal with enough rows."""
-        self.set_class(terminal.width >= _TWO_LINES and terminal.height >= _ENOUGH_ROWS, "-two")
+        """Have two lines where the terminal has the room."""
+        width, height = _TWO_LINES
+        self.set_class(terminal.width >= width and terminal.height >= height, "-two")
 
     def render(self) -> Text:
         """The facts."""
