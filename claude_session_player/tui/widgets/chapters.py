@@ -159,6 +159,7 @@ class ChapterList(Vertical):
         frame = at.frame if at is not None else 0
         number = next((number for number, row in enumerate(rows) if row.frame >= frame), max(len(rows) - 1, 0))
         self._table.here = self._here()
+        self._table.without_rows = "No chapter matches this filter." if self._chapters else "No prompts yet."
         self._table.show(rows, number)
 
     @on(Input.Changed)
@@ -210,7 +211,7 @@ class ChaptersPopup(ModalScreen[int | None]):
     def __init__(self, chapters: Sequence[Chapter], position: int) -> None:
         super().__init__()
         self.chapters = ChapterList(chapters, position)
-        self.chapters.styles.height = min(len(chapters), 40) + 2
+        self.chapters.styles.height = min(max(len(chapters), 1), 40) + 2
 
     def compose(self) -> ComposeResult:
         """The list in a box."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 PLAIN: Final = Style()
 """Without colours, Textual expects every segment to have a style."""
+_QUIET: Final = Style(dim=True)
 _HEADING: Final = Style(bold=True)
 CURSOR: Final = Style(reverse=True)
 """The style of the row with the cursor."""
@@ -37,6 +38,8 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
     columns: Sequence[TableColumn] = ()
     row_height = 1
     """How many lines a row has; subclasses draw those after the first."""
+    without_rows = ""
+    """What is shown in place of rows."""
     cursor: reactive[int] = reactive(0)
 
     class Moved(Message):
@@ -150,7 +153,8 @@ class RowTable(ScrollView, Generic[_T], can_focus=True):
             return _strip([self.heading(column) for column in self.columns], fitted, width, _HEADING)
         number, part = divmod(y - 1 + self.scroll_offset.y, self.row_height)
         if number >= len(self.rows):
-            return Strip.blank(width, PLAIN)
+            words = self.without_rows if y == 1 and not self.rows else ""
+            return Strip([Segment(words, _QUIET)]).adjust_cell_length(width, PLAIN)
         style = CURSOR if number == self.cursor else None
         if part:
             return self.further_line(number, fitted, width, style)
