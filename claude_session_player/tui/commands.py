@@ -41,9 +41,9 @@ def key_names(key: Key) -> list[tuple[str, str, str]]:
     """
     names = [name.partition(",")[0] for name in key.keys]
     labels = key.label.split(" ")
-    if key.actions[0].startswith("speed("):
+    if _has_speeds(key):
         speeds = [(f"speed {speed:g}×", name, name) for speed, name in zip(SPEEDS, names, strict=False)]
-        return [*speeds, ("faster", "+", names[-2]), ("slower", "-", names[-1])]
+        return [("faster", "+", names[-2]), ("slower", "-", names[-1]), *speeds]
     for beginning, *words in _PAIRS:
         if key.about.startswith(beginning) and len(names) == len(labels) == len(words):
             rest = key.about.removeprefix(beginning).partition(";")[0]
@@ -55,12 +55,17 @@ def commands_of(screen: Screen[Any]) -> Iterator[Command]:
     """The commands that a screen has now: those of its keys, and the themes."""
     app: App[Any] = screen.app
     keys: Sequence[Key] = getattr(screen, "KEYS", () if isinstance(screen, ModalScreen) else getattr(app, "KEYS", ()))
-    for key in keys:
+    for key in sorted(keys, key=_has_speeds):
         if key.actions != PALETTE.actions:
             for name, label, pressed in key_names(key):
                 yield Command(name, label, partial(_press, screen, pressed, _action(key, pressed)))
     for theme in THEMES:
         yield Command(f"theme {theme}", "", partial(_run, screen, f"app.theme('{theme}')"))
+
+
+def _has_speeds(key: Key) -> bool:
+    """True for the key with a command for each speed: like the themes, they come after what is done more often."""
+    return key.actions[0].startswith("speed(")
 
 
 def _action(key: Key, pressed: str) -> str:
