@@ -212,7 +212,8 @@ class PlayerScreen(ViewScreen):
             "thinking": self.pane.view.thinking,
             "polling": self._is_polled,
         }
-        names = (name for name, is_on in flags.items() if is_on)
+        malformed = len(self.playback.frame_index.audit.issues)
+        names = [*([f"{malformed} malformed"] if malformed else ()), *(name for name, is_on in flags.items() if is_on)]
         return " ".join(filter(None, (self.pending_keys, *names, self.search_bar.status())))
 
     def _detail_rows(self, element: ScreenElement, width: int) -> list[Strip]:
