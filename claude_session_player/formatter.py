@@ -10,6 +10,7 @@ from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
+    PeerMessage,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -88,7 +89,7 @@ def activity_text(activity: ToolActivity, width: int | None) -> str:
     return _ACTIVITIES[activity.kind].format(one_line(activity.detail) or ELLIPSIS)
 
 
-def _user(element: UserMessage, view: View) -> Iterable[str]:
+def _user(element: UserMessage | PeerMessage, view: View) -> Iterable[str]:
     return hanging_indent(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
 
 
@@ -150,6 +151,7 @@ def _call(element: ToolCall, view: View) -> Iterable[str]:
 
 _FORMATS: Final[dict[type, Callable[[Any, View], Iterable[str]]]] = {
     UserMessage: _user,
+    PeerMessage: _user,
     AssistantText: _response,
     ToolCall: _call,
     ThinkingIndicator: _thinking,

@@ -160,6 +160,17 @@ class UserMessage(ElementOrigin):
 
 
 @dataclass(slots=True)
+class PeerMessage(ElementOrigin):
+    """What another agent, or Claude Code, sent in the place of a prompt; shown by views with notices.
+
+    The screen of the specification shows it as a prompt.
+    """
+
+    text: str = ""
+    sender: str = ""
+
+
+@dataclass(slots=True)
 class AssistantText(ElementOrigin):
     """Text of a response, as markdown."""
 
@@ -241,7 +252,15 @@ class ToolCall(ElementOrigin):
 
 
 ScreenElement: TypeAlias = (
-    UserMessage | AssistantText | ToolCall | ThinkingIndicator | TurnDuration | SystemOutput | Note | CompactionRule
+    UserMessage
+    | PeerMessage
+    | AssistantText
+    | ToolCall
+    | ThinkingIndicator
+    | TurnDuration
+    | SystemOutput
+    | Note
+    | CompactionRule
 )
 
 

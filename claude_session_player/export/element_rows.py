@@ -26,6 +26,7 @@ from claude_session_player.export.drawing import (
 from claude_session_player.export.part_rows import PartLook, part_rows
 from claude_session_player.export.terminal import style_element
 from claude_session_player.format.content import Checklist, Code
+from claude_session_player.format.prompts import PeerText, parse_peer_messages, without_peer_messages
 from claude_session_player.formatter import (
     FAILURE,
     INDENT,
@@ -42,6 +43,7 @@ from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
+    PeerMessage,
     ScreenElement,
     SystemOutput,
     ThinkingIndicator,
@@ -64,9 +66,12 @@ MOST_SHOWN: Final = 50_000
 """Characters that are shown of an element that is not unfolded."""
 PROMPT_ROWS: Final = 24
 """Rows of a prompt that is not unfolded."""
+MESSAGE_ROWS: Final = 12
+"""Rows of another agent's message that is not unfolded."""
 _SLOW: Final = 2.0
 """Seconds from which on the time that a tool took is shown."""
 _PERSON: Final = Style(color="cyan", bold=True)
+_PEER: Final = Style(color="magenta", bold=True)
 _SPEECH: Final = Style(bold=True)
 _MODEL: Final = Style(bold=True)
 _DONE: Final = Style(color="green")
@@ -75,6 +80,7 @@ _FAILED: Final = Style(color="red", bold=True)
 _ERROR: Final = Style(color="red")
 _QUIET: Final = Style(dim=True)
 _BAR: Final = "▎ "
+_RECEIVED: Final = "◂ "
 _COMMAND: Final = "$ "
 _HOOK: Final = "  ┆ "
 _SAYS: Final = ": "
@@ -119,9 +125,14 @@ def _shortened(element: ScreenElement) -> ScreenElement:
     text = getattr(element, name, None)
     if not isinstance(text, str) or len(text) <= MOST_SHOWN:
         return element
-    more = f"… ({plural(len(text) - MOST_SHOWN, 'more character')})"
-    changed: dict[str, Any] = {name: f"{text[:MOST_SHOWN]}\n{more}"}
+    changed: dict[str, Any] = {name: _shortened_text(text)}
     return replace(element, **changed)
+
+
+def _shortened_text(text: str) -> str:
+    if len(text) <= MOST_SHOWN:
+        return text
+    return f"{text[:MOST_SHOWN]}\n… ({plural(len(text) - MOST_SHOWN, 'more character')})"
 
 
 # --- people and the model -----------------------------------------------------------------------------
@@ -137,6 +148,33 @@ def _prompt(element: UserMessage, view: View, width: int, is_folded: bool) -> li
     if hidden > 1:
         rows = [*rows[:PROMPT_ROWS], [_more(hidden, "row")]]
     return indent_rows(rows, f"{PROMPT} ", _PERSON, rest=_BAR)
+
+
+def _message(element: PeerMessage, view: View, width: int, is_folded: bool) -> list[Row]:
+    """What other agents sent, each with its name; unfolded, also what Claude Code says about it."""
+    messages = parse_peer_messages(element.text)
+    rows: list[Row] = []
+    for message in messages or [PeerText(element.sender, "", element.text)]:
+        head = [Segment(_RECEIVED, _PEER), Segment(printable(one_line(message.sender or element.sender)), _PEER)]
+        if message.summary:
+            head.append(Segment(f"  {printable(one_line(message.summary))}"))
+        if message.notice:
+            head.append(Segment(f"  {printable(one_line(message.notice))}", _QUIET))
+        text = _message_text(message) if is_folded else message.text
+        body = markdown_rows(text, width - len(_BAR)) if text else []
+        hidden = len(body) - MESSAGE_ROWS if is_folded else 0
+        if hidden > 1:
+            body = [*body[:MESSAGE_ROWS], [_more(hidden, "row")]]
+        rows += [crop_row(head, width), *indent_rows(body, _BAR, _PEER, rest=_BAR)]
+    if messages and not is_folded:
+        advice = without_peer_messages(element.text)
+        rows += _marked(advice, _BAR, _PEER, width, _QUIET) if advice else []
+    return rows
+
+
+def _message_text(message: PeerText) -> str:
+    """What is shown of a message that is not unfolded: of one that a program wrote, its name says enough."""
+    return "" if message.notice else _shortened_text(message.text)
 
 
 def _response(element: AssistantText, view: View, width: int, is_folded: bool) -> list[Row]:
@@ -303,6 +341,7 @@ def _silent_hooks(element: ToolCall) -> str:
 
 _DRAWINGS: Final[dict[type, Callable[[Any, View, int, bool], list[Row]]]] = {
     UserMessage: _prompt,
+    PeerMessage: _message,
     AssistantText: _response,
     ToolCall: _call,
     ThinkingIndicator: _thinking,

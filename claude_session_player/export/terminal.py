@@ -21,6 +21,7 @@ from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
+    PeerMessage,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.player import FollowedText, TextPiece
 
-_MARKER_STYLES: Final = {UserMessage: "bold cyan", AssistantText: "bold"}
+_MARKER_STYLES: Final = {UserMessage: "bold cyan", PeerMessage: "bold magenta", AssistantText: "bold"}
 """The style of the marker before an element's text."""
 _ELEMENT_STYLES: Final = {
     UserMessage: "bold",

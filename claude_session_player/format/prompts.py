@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from claude_session_player.format.lenient_json import is_end, object_at
 from claude_session_player.line_audit import LineOutcome, hidden_by_rule
 from claude_session_player.util.text import remove_blocks, strip_escapes, trim_breaks
 
@@ -174,6 +175,52 @@ _RULES: Final[tuple[Callable[[str], ClassifiedPrompt | None], ...]] = (
 
 
 # --- who sent it --------------------------------------------------------------------------------------
+
+_PEER_MESSAGE: Final = re.compile(
+    r"<(teammate-message|agent-message|cross-session-message)\b([^>]{0,1000})>(.*?)(?:</\1>|\Z)", re.DOTALL
+)
+_ATTRIBUTE: Final = re.compile(r'([\w-]{1,40})="([^"]*)"')
+_SENDERS: Final = ("teammate_id", "from", "sender", "name")
+"""The attributes that name a sender, in different versions."""
+
+
+class PeerText(NamedTuple):
+    """One message of another agent."""
+
+    sender: str
+    """Empty if the message names none."""
+    summary: str
+    text: str
+    notice: str = ""
+    """What the message is if a program wrote it, for example `idle notification`; its text is JSON then."""
+
+
+def parse_peer_messages(text: str) -> list[PeerText]:
+    """The messages of other agents in the text of a `user` record; what is around them is advice to the model.
+
+    >>> parse_peer_messages('<teammate-message teammate_id="ada" summary="Done">It boils.</teammate-message>')
+    [PeerText(sender='ada', summary='Done', text='It boils.', notice='')]
+    """
+    messages = []
+    for match in _PEER_MESSAGE.finditer(text):
+        attributes = dict(_ATTRIBUTE.findall(match[2]))
+        sender = next((attributes[name] for name in _SENDERS if attributes.get(name)), "")
+        body = match[3].strip()
+        messages.append(PeerText(sender, attributes.get("summary", ""), body, _notice_name(body)))
+    return messages
+
+
+def _notice_name(text: str) -> str:
+    """The type of a message that is a JSON object, in words; empty for prose."""
+    found = object_at(text, 0) if text.startswith("{") else None
+    kind = found[0].get("type") if found is not None and is_end(text, found[1]) else None
+    return kind.replace("_", " ") if isinstance(kind, str) else ""
+
+
+def without_peer_messages(text: str) -> str:
+    """What Claude Code wrote around the messages of other agents."""
+    return _PEER_MESSAGE.sub("", text).strip()
+
 
 _HEADLESS: Final = ("sdk", "mcp", "claude-code-github-action")
 """How the names of entry points begin that no person sits at."""

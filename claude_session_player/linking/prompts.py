@@ -26,7 +26,7 @@ from claude_session_player.format.events import (
     User,
 )
 from claude_session_player.format.lenient_json import load_raw
-from claude_session_player.format.prompts import ClassifiedPrompt, classify_prompt
+from claude_session_player.format.prompts import ClassifiedPrompt, classify_prompt, parse_peer_messages
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -39,6 +39,8 @@ _PEERS: Final = (
     "<cross-session-message",
     "Another Claude session sent a message",
 )
+CLAUDE_CODE: Final = "Claude Code"
+"""The sender of what no person and no other agent sent."""
 _REFUSAL: Final = re.compile(r"Unknown (?:skill|slash command|command): \S+(?: Did you mean .*)?")
 """The reply of Claude Code to an unknown command, as a `user` record."""
 _NOTICES: Final = ('{"task_id":',)
@@ -104,6 +106,19 @@ def is_from_person(text: str) -> bool:
     return not beginning.startswith(_PEERS) and not (
         beginning.startswith("Unknown ") and len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip())
     )
+
+
+def sender_of(event: Event, text: str) -> str | None:
+    """Who sent what the screen shows as a prompt; `None` for a person.
+
+    >>> sender_of(User(), "Good morning"), sender_of(User(), '<agent-message from="ada">Done.</agent-message>')
+    (None, 'ada')
+    """
+    is_from_claude_code = isinstance(event, User) and is_injected(event)
+    if is_from_person(text) and not is_from_claude_code:
+        return None
+    senders = dict.fromkeys(message.sender for message in parse_peer_messages(text) if message.sender)
+    return ", ".join(senders) or CLAUDE_CODE
 
 
 def is_injected(event: User) -> bool:

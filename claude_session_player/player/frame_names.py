@@ -11,6 +11,7 @@ from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
+    PeerMessage,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -78,6 +79,8 @@ def _element_name(element: ScreenElement) -> FrameName:
     match element:
         case UserMessage():
             return FrameName(FrameMark.PROMPT, f'prompt "{to_title(element.text)}"')
+        case PeerMessage():
+            return FrameName(FrameMark.NONE, f"message from {to_title(element.sender)}")
         case AssistantText():
             error = FrameMark.ERROR if element.is_error else FrameMark.NONE
             return FrameName(error, f"response: {to_title(element.text)}")

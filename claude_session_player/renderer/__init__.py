@@ -59,12 +59,13 @@ from claude_session_player.line_audit import (
     unknown_type,
 )
 from claude_session_player.linking.notices import RECORDS, SUBTYPES, NoticeRule
-from claude_session_player.linking.prompts import PromptQueue
+from claude_session_player.linking.prompts import PromptQueue, sender_of
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
     OrphanResult,
+    PeerMessage,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -179,7 +180,9 @@ def _prompt(state: ScreenState, event: Event, text: str) -> LineOutcome:
     if state.queue is not None:
         _remove_queued(state, classified.prompt)
     if classified.prompt is not None:
-        return _show(state, event, UserMessage(classified.prompt))
+        sender = sender_of(event, text) if state.view.notices else None
+        element = UserMessage(classified.prompt) if sender is None else PeerMessage(classified.prompt, sender)
+        return _show(state, event, element)
     for output in classified.outputs:
         shortened = shorten_lines(output, state.view.result_lines) if classified.shorten else (output, Cut.NONE)
         _show(state, event, SystemOutput(*shortened))

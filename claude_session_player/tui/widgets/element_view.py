@@ -12,6 +12,7 @@ from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
+    PeerMessage,
     ScreenElement,
     SystemOutput,
     ThinkingIndicator,
@@ -30,6 +31,7 @@ REST_SECONDS: Final = 0.1
 _STEP: Final = 3
 _KINDS: Final[dict[type[ScreenElement], tuple[str, str]]] = {
     UserMessage: ("Prompt", "ansi_cyan"),
+    PeerMessage: ("Message", "ansi_magenta"),
     AssistantText: ("Response", "ansi_default"),
     ThinkingIndicator: ("Thinking", "ansi_magenta"),
     ToolCall: ("Tool call", "ansi_green"),
