@@ -190,6 +190,24 @@ def test_what_is_typed_filters_and_a_click_goes_there() -> None:
     assert app.chosen == [8, 1]
 
 
+def test_an_empty_list_says_why() -> None:
+    app = Beside()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        app.query_one(ChapterList).focus_filter()
+        await pilot.press("x", "y")
+        await until(pilot, lambda: "No chapter matches this filter." in text_of(app))
+
+    run(app, script, (60, 12))
+    empty, _ = player(recording(SessionBuilder()))
+
+    async def open_chapters(pilot: Pilot[Any]) -> None:
+        await pilot.press("c")
+        await until(pilot, lambda: "No prompts yet." in text_of(empty))
+
+    run(empty, open_chapters)
+
+
 def test_the_chapter_that_is_played_is_marked_and_the_cursor_goes_with_it() -> None:
     app = Beside()
 

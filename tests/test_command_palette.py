@@ -52,6 +52,17 @@ def test_the_palette_offers_every_key_every_speed_and_every_theme() -> None:
     run(app, script)
 
 
+def test_speeds_and_themes_come_after_what_is_done_more_often() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        names = [command.name for command in commands_of(app.screen)]
+        kinds = ["theme" if "theme " in name else "speed" if "×" in name else "key" for name in names]
+        assert kinds == sorted(kinds, key=["key", "speed", "theme"].index)
+
+    run(app, script)
+
+
 def test_a_command_does_what_its_key_does() -> None:
     app, _ = player()
 

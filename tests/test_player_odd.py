@@ -35,6 +35,15 @@ def test_a_session_of_one_line_can_be_played() -> None:
     assert "❯ Hi" in played(keys("space", "right", "left", "h"), recording(SessionBuilder().prompt("Hi")))
 
 
+def test_the_status_line_says_how_many_lines_are_malformed() -> None:
+    session = SessionBuilder().prompt("Hi")
+    assert "malformed" not in played(keys(), recording(session))
+    session.lines.insert(0, b'{"type": "user", "mess')
+    session.lines[0] += b"\n"
+    session.lines.append(b"no JSON\n")
+    assert "2 malformed" in played(keys(), recording(session))
+
+
 def test_a_session_without_times_is_paced() -> None:
     session = SessionBuilder()
     for word in ("one", "two", "three"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from claude_session_player.models import (
     AssistantText,
     CompactionRule,
     Note,
+    PeerMessage,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -71,6 +73,25 @@ def test_a_long_edit_shows_twelve_lines_and_how_many_more_there_are() -> None:
     rows = called("Edit", {"file_path": "a.txt"}, "ok", toolUseResult=patch)
     assert rows[0] == "● Edit  a.txt  +50"
     assert (len(rows), rows[-2], rows[-1]) == (14, "    12 + line 11", "    +38 lines")
+
+
+@given(st.integers(0, 2000), st.integers(0, 2000), st.integers(24, 200))
+def test_the_change_in_a_long_line_is_in_sight(before: int, after: int, width: int) -> None:
+    words = [f"{'a' * before}{change}{'b' * after}" for change in "✂✔"]
+    patch = {"structuredPatch": [{"oldStart": 1, "newStart": 1, "lines": [f"-{words[0]}", f"+{words[1]}"]}]}
+    session = SessionBuilder().response(call("Edit", "c", file_path="a.txt")).result("c", "ok", toolUseResult=patch)
+    _, removed, added = shown(session, width)
+    assert ("✂" in removed, "✔" in added) == (True, True), (removed, added)
+
+
+def test_lines_that_replace_each_other_are_cut_at_the_same_place() -> None:
+    start = "It boils on the stove. " * 4
+    patch = {"structuredPatch": [{"oldStart": 1, "newStart": 1, "lines": [f"-{start}No.", f"+{start}Yes.", "+More."]}]}
+    assert called("Edit", {"file_path": "a.txt"}, "ok", toolUseResult=patch)[1:] == [
+        "    1 - …ils on the stove. No.",
+        "    1 + …ils on the stove. Yes.",
+        "    2 + More.",
+    ]
 
 
 def test_a_new_file_has_line_numbers_from_one() -> None:
@@ -278,6 +299,49 @@ def test_a_prompt_typed_mid_turn_is_shown() -> None:
     session.line({"type": "queue-operation", "operation": "enqueue", "content": "And hurry."})
     session.line({"type": "queue-operation", "operation": "remove"})
     assert shown(session.result("r", "1"))[-1] == "❯ And hurry."
+
+
+ADVICE = "Another Claude session sent a message:"
+PEERS = f"""{ADVICE}
+<teammate-message teammate_id="ada" summary="The kettle">It boils.</teammate-message>
+<teammate-message teammate_id="ben">{{"type": "idle_notification", "from": "ben"}}</teammate-message>"""
+
+
+def test_messages_of_other_agents_are_told_by_their_senders() -> None:
+    session = SessionBuilder().prompt(PEERS)
+    assert shown(session) == ["◂ ada  The kettle", "▎ It boils.", "◂ ben  idle notification"]
+    unfolded = shown(session, is_folded=False)
+    assert any("idle_notification" in row for row in unfolded)
+    assert f"▎ {ADVICE}" in unfolded
+
+
+def test_a_long_message_of_another_agent_is_folded() -> None:
+    said = "\n\n".join(f"Step {number}." for number in range(20))
+    rows = shown(SessionBuilder().prompt(f'<agent-message from="ada">{said}</agent-message>'))
+    assert (rows[0], rows[1], rows[-1]) == ("◂ ada", "▎ Step 0.", "▎ +27 rows")
+
+
+def test_what_claude_code_sent_itself_is_no_prompt_of_a_person() -> None:
+    state = replay(SessionBuilder().prompt("Keep going.", promptSource="system").lines, View.rich())
+    (element,) = state.elements
+    assert isinstance(element, PeerMessage)
+    assert rows_of(state) == ["◂ Claude Code", "▎ Keep going."]
+
+
+def test_the_screen_shows_messages_of_other_agents_as_the_terminal_did() -> None:
+    state = replay(SessionBuilder().prompt(PEERS).lines)
+    assert [type(element) for element in state.elements] == [UserMessage]
+    assert state.to_markdown().startswith(f"❯ {ADVICE}")
+
+
+@given(st.text(), st.text())
+def test_any_message_of_another_agent_is_kept_in_full(name: str, said: str) -> None:
+    sent = f'<agent-message from="{name}">{said}</agent-message>'
+    (element,) = replay(SessionBuilder().prompt(sent).lines, View.rich()).elements
+    rows = "".join(rows_of(replay(SessionBuilder().prompt(sent).lines, View.rich()), 400, is_folded=False))
+    assert isinstance(element, PeerMessage)
+    words = re.findall(r"[a-z0-9]{3,}", said)
+    assert all(word in rows for word in words), (rows, words)
 
 
 def test_a_long_prompt_is_folded() -> None:

@@ -7,7 +7,7 @@ import time
 from hypothesis import given, strategies as st
 
 from claude_session_player.tools import parts as module
-from claude_session_player.tools.parts import ADDED, REMOVED, SAME, diff_runs, text_diff
+from claude_session_player.tools.parts import ADDED, REMOVED, SAME, common_starts, diff_runs, text_diff
 
 LINES = st.lists(st.sampled_from(["", "a", "b", "c", "}"]), max_size=12)
 
@@ -64,3 +64,16 @@ def test_the_limit_counts_what_difflib_may_have_to_look_at() -> None:
     many = ["same"] * 1000
     assert not module._is_worth_comparing(["a", *many], ["b", *many, "c"])
     assert module._is_worth_comparing([f"{n}" for n in range(1000)], [f"{n + n % 2}" for n in range(1000)])
+
+
+@given(st.text("ab", max_size=9), st.text("ab", max_size=9))
+def test_the_common_start_of_two_lines_is_the_longest(old: str, new: str) -> None:
+    [(removed, added, same)] = common_starts([REMOVED + old, ADDED + new])
+    assert (removed, added) == (0, 1)
+    assert old[:same] == new[:same]
+    assert same == min(len(old), len(new)) or old[same] != new[same]
+
+
+def test_only_added_lines_right_behind_removed_ones_replace_them() -> None:
+    lines = ["-a", "-b", "+a", "+c", "+d", " a", "+a", "-a", "@@ 3 unchanged lines @@", "+a"]
+    assert [pair[:2] for pair in common_starts(lines)] == [(0, 2), (1, 3)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
@@ -15,12 +14,12 @@ from rich.text import Text
 from claude_session_player.export.drawing import MOST_DRAWN, code_text, crop_row, markdown_rows, text_row, text_rows
 from claude_session_player.format import lenient_json
 from claude_session_player.format.content import Checklist, Code, Data, Diff, Part, Prose
-from claude_session_player.tools.parts import ADDED, REMOVED
+from claude_session_player.tools.parts import ADDED, REMOVED, common_starts
 from claude_session_player.util.humanize import plural
 from claude_session_player.util.text import ELLIPSIS, base_name, mark_controls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from claude_session_player.export.drawing import Row
 
@@ -154,30 +153,15 @@ def _diff(part: Diff, look: PartLook) -> list[Row]:
 def _unchanged_starts(lines: Sequence[DiffLine], room: int) -> dict[int, int]:
     """How many characters to leave out at the start of lines that are the same for longer than there is room.
 
-    A removed line belongs to the added one at the same place of the block after it, if both blocks are as long.
-
     >>> _unchanged_starts(number_lines(Diff("-a long line: no\\n+a long line: yes")), 12)
-    {0: 8, 1: 8}
+    {0: 9, 1: 9}
     """
-    skips: dict[int, int] = {}
-    for removed, added in _replaced_blocks(lines):
-        for old, new in zip(removed, added, strict=True):
-            texts = [lines[old].text, lines[new].text]
-            same = len(os.path.commonprefix(texts))
-            if max(map(cell_len, texts)) > room and cell_len(texts[0][:same]) > room * _SEEN_WITHIN:
-                skips[old] = skips[new] = same - int(room * _KEPT_BEFORE)
+    skips = {}
+    for old, new, same in common_starts([line.sign + line.text for line in lines]):
+        texts = [lines[old].text, lines[new].text]
+        if max(map(cell_len, texts)) > room and cell_len(texts[0][:same]) > room * _SEEN_WITHIN:
+            skips[old] = skips[new] = same - int(room * _KEPT_BEFORE)
     return skips
-
-
-def _replaced_blocks(lines: Sequence[DiffLine]) -> Iterator[tuple[range, range]]:
-    """The positions of removed lines and of as many added ones right behind them."""
-    blocks = []
-    for sign, group in groupby(enumerate(lines), key=lambda item: item[1].sign):
-        numbers = [number for number, _ in group]
-        blocks.append((sign, range(numbers[0], numbers[-1] + 1)))
-    for (sign, removed), (other, added) in pairwise(blocks):
-        if (sign, other) == (REMOVED, ADDED) and len(removed) == len(added):
-            yield removed, added
 
 
 def _without_start(text: Text, length: int) -> Text:

@@ -22,6 +22,7 @@ from claude_session_player.format.content import (
 from claude_session_player.format.events import Event, Progress
 from claude_session_player.formatter import activity_text
 from claude_session_player.models import (
+    PeerMessage,
     ScreenElement,
     ScreenState,
     SystemOutput,
@@ -162,7 +163,7 @@ def element_details(
     if isinstance(element, SystemOutput) and (results := _blocks(events, ToolResult)):
         text, pictures = result_parts(results[0])
         return ElementDetails(returned=(Code(resolve(text)), *pictures), is_error=element.is_error)
-    if isinstance(element, UserMessage):
+    if isinstance(element, UserMessage | PeerMessage):
         pictures = find_pictures(block for event in events for block in _content(event))
         return ElementDetails(given=(Code(element.text), *pictures)) if pictures else None
     return None

@@ -15,7 +15,7 @@ from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.content import CallParts, Checklist, Code, Data, Diff, Part, Prose
 from claude_session_player.format.results import decode_agent_totals, decode_search_totals
-from claude_session_player.tools.parts import ADDED, REMOVED, ToolReply
+from claude_session_player.tools.parts import ADDED, REMOVED, ToolReply, common_starts
 from claude_session_player.util.humanize import plural, short_duration, short_number
 from claude_session_player.util.text import ELLIPSIS
 
@@ -31,6 +31,8 @@ DONE_ITEMS: Final = 2
 """Items of a long checklist that are shown before the first one that is not done."""
 _LINE_WIDTH: Final = 300
 """Characters of a line: more than fit on a terminal."""
+_CHANGE_WITHIN, _KEPT_BEFORE = 200, 100
+"""A long line is kept from its start if its change is in so many characters, or else from so many before the change."""
 _DATA_WIDTH: Final = 200
 """Characters of an input that has no look of its own."""
 
@@ -94,7 +96,8 @@ def fold(
     """The first lines of a part, or the last ones; `None` for a part that is shown on demand only."""
     match part:
         case Diff(text, start):
-            lines, more = _first_lines(text, DIFF_LINES + text.startswith("@@"))  # the first head is not shown
+            count = DIFF_LINES + text.startswith("@@")  # the first head is not shown
+            lines, more = _first_lines(_near_changes(text), count)
             return Folded(Diff("\n".join(lines), start), more)
         case Code(text, language, limit):
             if not text or (limit == 0 and not is_forced):
@@ -125,6 +128,19 @@ def _first_lines(text: str, count: int) -> tuple[list[str], int]:
     if more == 1:  # a line that says so would take as much room
         return [_cut_line(line) for line in lines], 0
     return [_cut_line(line) for line in lines[:count]], more
+
+
+def _near_changes(text: str) -> str:
+    """A diff whose long lines begin near their change, so that it is in what is kept of them."""
+    lines = text.split("\n")
+    if max(map(len, lines)) <= _LINE_WIDTH:
+        return text
+    for old, new, same in common_starts(lines):
+        if same > _CHANGE_WITHIN:
+            for number in (old, new):
+                line = lines[number]
+                lines[number] = f"{line[:1]}{ELLIPSIS}{line[1 + same - _KEPT_BEFORE :]}"
+    return "\n".join(lines)
 
 
 def _last_lines(text: str, count: int) -> tuple[list[str], int]:

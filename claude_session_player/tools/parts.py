@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby, pairwise
 from typing import Any, Final
 
 from msgspec import Raw, Struct
@@ -131,6 +131,37 @@ def _common_lines(some: Iterable[str], others: Iterable[str]) -> int:
             break
         count += 1
     return count
+
+
+def common_starts(lines: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Which lines of a diff replace each other, and how many of their characters are the same before the first change.
+
+    The removed lines of a run and the added ones right behind them replace each other in order.
+
+    >>> common_starts(["-good morning", "-tea", "+good night", " milk"])
+    [(0, 2, 5)]
+    """
+    runs = []
+    for sign, group in groupby(range(len(lines)), key=lambda number: lines[number][:1]):
+        runs.append((sign, list(group)))
+    return [
+        (old, new, _common_length(lines[old][1:], lines[new][1:]))
+        for (before, removed), (after, added) in pairwise(runs)
+        if (before, after) == (REMOVED, ADDED)
+        for old, new in zip(removed, added, strict=False)
+    ]
+
+
+def _common_length(one: str, other: str) -> int:
+    """How many characters at the start of two texts are the same, found by halves: a line can have megabytes."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 class ToolReply(Struct, frozen=True, gc=False):
