@@ -7,7 +7,6 @@ import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from textual.app import App
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.jobs import StoreOpener
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
+from scripts.example_store import NOW, build_example_store
 from tests.players import of_file
 from tests.running_sessions import Sessions
 from tests.screens import text_of, until
@@ -25,10 +25,10 @@ DOCS: Final = ROOT / "docs"
 _SIZE: Final = (104, 30)
 _REMOVED: Final = re.compile(r"@font-face \{.*?\}|<!--.*?-->", re.DOTALL)  # web fonts and a comment of rich
 _WIDE: Final = (180, 40)
+_LIST: Final = (120, 32)
 _KEYS_TO_EDIT: Final = ("g", "2", "4", "enter", "space")
 _COSTS: Final = 3
 """How many of the running sessions have a cost, which is counted after they are shown."""
-_NOW: Final = datetime(2026, 1, 17, 14, tzinfo=UTC)
 
 
 def player() -> str:
@@ -48,9 +48,11 @@ def _demo() -> App[Any]:
 
 
 def browse() -> str:
-    """The sessions of the example store, with a preview of the first one."""
-    opener = StoreOpener((str(ROOT / "tests" / "fixtures" / "store"),), None)
-    return _draw(lambda: BrowseApp(opener, clock=lambda: _NOW, rest=0.001), "❯ ", "$0.0")
+    """A list of sessions, with a preview of the first one."""
+    with tempfile.TemporaryDirectory() as folder:
+        build_example_store(Path(folder))
+        opener = StoreOpener((folder,), None)
+        return _draw(lambda: BrowseApp(opener, clock=lambda: NOW, rest=0.001), "❯ ", "$0.0", size=_LIST)
 
 
 def follow() -> str:

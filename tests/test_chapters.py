@@ -18,6 +18,7 @@ from claude_session_player.player.frame_index import FrameIndex, FrameMark
 from claude_session_player.player.recording import MemorySource
 from claude_session_player.player.timeline import parse_position
 from claude_session_player.tui import motions
+from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopup
 from claude_session_player.tui.widgets.timeline import TimelineBar
@@ -260,7 +261,7 @@ def test_chapters_are_listed_only_where_they_are_in_view(monkeypatch: pytest.Mon
 
     async def script(pilot: Pilot[Any]) -> None:
         screen = screen_of(app)
-        await until(pilot, lambda: screen.playback.is_complete and screen.costs is not None)
+        await until(pilot, lambda: screen.playback.is_complete and screen.costs.curve is not None)
         assert not listed
         await pilot.press("end")
         await pilot.resize_terminal(180, 40)
@@ -268,7 +269,8 @@ def test_chapters_are_listed_only_where_they_are_in_view(monkeypatch: pytest.Mon
         assert listed
         await pilot.press("o", "o")
         listed.clear()
-        screen.update_progress()
+        screen.post_message(FramesChanged())
+        await pilot.pause()
         assert not listed
         await pilot.press("o")
         assert listed

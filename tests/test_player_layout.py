@@ -54,7 +54,7 @@ def test_the_player_looks_as_it_did_in_every_size(shade: str, size: tuple[int, i
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.app.workers.wait_for_complete()
         screen_of(app).header.show(FACTS)
-        await until(pilot, lambda: screen_of(app).costs is not None)
+        await until(pilot, lambda: screen_of(app).costs.curve is not None)
         await pilot.press("g", "7", "enter", "space")
         await pilot.pause()
         if size[0] >= SIDE_WIDTH:
@@ -77,7 +77,7 @@ def test_no_line_around_the_session_ends_inside_a_word(keys: tuple[str, ...], si
 
         async def script(pilot: Pilot[Any]) -> None:
             screen = screen_of(app)
-            await until(pilot, lambda: screen.costs is not None)
+            await until(pilot, lambda: screen.costs.curve is not None)
             screen.show_facts = lambda: None  # type: ignore[method-assign]  # the header keeps what it is told here
             screen.header.show(FACTS)
             await pilot.press(*keys)

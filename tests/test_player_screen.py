@@ -81,7 +81,7 @@ def test_the_player_looks_as_it_did(name: str, size: tuple[int, int]) -> None:
         await pilot.pause()
         await PICTURES[name](pilot, clock)
         players = [screen for screen in app.screen_stack if isinstance(screen, PlayerScreen)]
-        await until_true(pilot, lambda: all(screen.costs is not None for screen in players))
+        await until_true(pilot, lambda: all(screen.costs.curve is not None for screen in players))
         await pilot.pause()
         check_picture(app, name)
 

@@ -184,9 +184,9 @@ def test_a_partly_priced_session_says_so_in_the_header_and_in_each_chapter() -> 
 
     async def script(pilot: Pilot[Any]) -> None:
         await pilot.press("end")
-        await until(pilot, lambda: screen_of(app).cost != "")
+        await until(pilot, lambda: screen_of(app).costs.so_far != "")
         await pilot.pause()
-        seen.append((screen_of(app).cost, text_of(app)))
+        seen.append((screen_of(app).costs.so_far, text_of(app)))
         await pilot.press("home", "c")
         await until(pilot, lambda: "COST" in text_of(app))
         seen.append(("", text_of(app)))

@@ -228,6 +228,16 @@ def test_an_interruption_keeps_what_is_done(builder: StoreBuilder, cache: Path) 
 # --- damage ---------------------------------------------------------------------------------------
 
 
+def _damage(path: Path, data: bytes) -> None:
+    """Put other bytes in the place of a file. What still has the old one in memory goes on with it.
+
+    Writing into it would end this process by a signal: threads of tantivy may not be done with what is mapped.
+    """
+    other = path.with_name(f".{path.name}")
+    other.write_bytes(data)
+    other.replace(path)
+
+
 def _damages() -> Iterator[str]:
     yield from ("deleted", "emptied", "documents deleted", "list deleted", "list damaged", "documents damaged")
     yield from ("meta damaged", "a file instead", "read-only")
@@ -242,7 +252,7 @@ def test_answers_are_the_same_whatever_happened_to_the_index(builder: StoreBuild
             shutil.rmtree(folder)
         case "emptied":
             for path in [path for path in folder.rglob("*") if path.is_file()]:
-                path.write_bytes(b"")
+                _damage(path, b"")
         case "documents deleted":
             shutil.rmtree(folder / "documents")
         case "list deleted":
@@ -252,7 +262,7 @@ def test_answers_are_the_same_whatever_happened_to_the_index(builder: StoreBuild
         case "documents damaged":
             for path in (folder / "documents").glob("*.*"):
                 if path.suffix not in (".json", ".lock"):
-                    path.write_bytes(random.Random(2).randbytes(path.stat().st_size))
+                    _damage(path, random.Random(2).randbytes(path.stat().st_size))
         case "meta damaged":
             (folder / "documents" / "meta.json").write_text("{")
         case "a file instead":
@@ -278,7 +288,7 @@ def test_documents_with_random_damage_never_change_answers(builder: StoreBuilder
         data = bytearray(path.read_bytes())
         for _ in range(chance.randint(1, 20)):
             data[chance.randrange(len(data))] = chance.randrange(256)
-        path.write_bytes(data[: chance.randint(1, len(data))] if chance.random() < 0.3 else data)
+        _damage(path, data[: chance.randint(1, len(data))] if chance.random() < 0.3 else data)
         assert places(open_search(builder.root, cache).search(["zebra OR feed"], ALL)) == expected
 
 
@@ -293,7 +303,7 @@ def test_damage_that_leaves_no_trace_ends_no_search(builder: StoreBuilder, cache
         status, data = path.stat(), bytearray(path.read_bytes())
         for _ in range(10):
             data[chance.randrange(len(data))] ^= 0xFF
-        path.write_bytes(data)
+        _damage(path, data)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
         search = open_search(builder.root, cache)
         for group in search.search(["zebra OR feed"], ALL):
@@ -304,7 +314,7 @@ def test_a_damaged_list_of_files_heals(builder: StoreBuilder, cache: Path) -> No
     open_search(builder.root, cache)
     path = _folder(cache) / "files.sqlite"
     data = path.read_bytes()
-    path.write_bytes(data[:4096] + random.Random(6).randbytes(len(data) - 4096))
+    _damage(path, data[:4096] + random.Random(6).randbytes(len(data) - 4096))
     for _ in range(3):
         search = open_search(builder.root, cache)
         assert _ids(search) == {ONE, THREE}

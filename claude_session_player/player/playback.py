@@ -96,6 +96,17 @@ class Playback:
         """The current frame."""
         return self.frame_index.frames[self.player.position] if self.player.position >= 0 else None
 
+    @property
+    def line(self) -> int:
+        """The line of the current frame; 0 before there is one."""
+        return self.frame.line if self.frame else 0
+
+    @property
+    def last_line(self) -> int:
+        """The line before the next frame: what the lines in between say and cost belongs to this frame."""
+        index = self.frame_index
+        return index.line_count if self.player.is_at_end else index.frames[self.player.position + 1].line - 1
+
     def elements(self) -> list[ScreenElement]:
         """The elements on the screen now; in highlights, only those. They must not be changed.
 
@@ -140,7 +151,7 @@ class Playback:
 
     def set_view(self, view: View) -> None:
         """Rebuild the frame index for another view, and stay at the same line. Whose lines are shown stays the same."""
-        line, is_live = self.frame.line if self.frame else 0, self.player.is_live
+        line, is_live = self.line, self.player.is_live
         view = replace(view, sidechains=self.frame_index.view.sidechains, thinking=True)
         if self._followed is not None:
             self._followed.rebuild_index(view)

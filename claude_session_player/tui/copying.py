@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.formatter import element_text
 from claude_session_player.models import ToolCall, View
@@ -10,11 +10,20 @@ from claude_session_player.player import call_details
 from claude_session_player.util.humanize import plural
 
 if TYPE_CHECKING:
+    from textual.app import App
+
     from claude_session_player.models import ScreenElement
-    from claude_session_player.player import FrameIndex, Recording
+    from claude_session_player.player import FrameIndex, Playback, Recording
 
 MOST_CHARACTERS: Final = 1_000_000
 """A terminal gets no more at once: it may refuse the text, or be busy with it for long."""
+
+
+def copy_element(app: App[Any], playback: Playback, element: ScreenElement) -> str:
+    """Copy an element to the clipboard; gives what there is to say about it. Raises `CannotRead`."""
+    text = text_to_copy(playback.frame_index, playback.recording, element)
+    app.copy_to_clipboard(text[:MOST_CHARACTERS])
+    return copy_notice(len(text))
 
 
 def text_to_copy(index: FrameIndex, recording: Recording, element: ScreenElement) -> str:

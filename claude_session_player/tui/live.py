@@ -27,7 +27,7 @@ from claude_session_player.tui.help_screen import HelpScreen
 from claude_session_player.tui.jobs import FilesWritten, JobFailed, SessionOpened
 from claude_session_player.tui.keys import RUNNING_KEYS, bindings
 from claude_session_player.tui.player import open_player
-from claude_session_player.tui.resume_popup import ResumePopup
+from claude_session_player.tui.popups import ResumePopup
 from claude_session_player.tui.widgets.key_bar import KeyBar
 from claude_session_player.tui.widgets.running import StatusLine, status_lines
 from claude_session_player.tui.widgets.status import TextLine

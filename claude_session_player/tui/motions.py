@@ -1,4 +1,4 @@
-"""Keys that go to what a person looks for: errors, edits, sub-agents, prompts, chapters and highlights."""
+"""Keys that go to what a person looks for: errors, edits, sub-agents, prompts, positions, matches and chapters."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import ClassVar, Final
 from textual import events, on
 from textual.widgets import Input
 
-from claude_session_player.player import FrameMark, list_chapters
+from claude_session_player.errors import SessionError
+from claude_session_player.player import FrameMark, list_chapters, parse_position
 from claude_session_player.tui.keys import MOTION_KEYS, bindings
-from claude_session_player.tui.progress import ProgressScreen
+from claude_session_player.tui.playback_screen import PlaybackScreen
+from claude_session_player.tui.player_search import SearchBar
 from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopup
 
 _MOTIONS: Final[dict[str, tuple[FrameMark, str]]] = {
@@ -24,8 +26,8 @@ _PRIORITY_ACTIONS: Final = ("goto", "search", "motion")
 """Actions of keys that are handled first; they are ordinary letters where something is typed."""
 
 
-class MotionScreen(ProgressScreen):
-    """A player with motions of two keys, chapters, and highlights."""
+class MotionScreen(PlaybackScreen):
+    """A player with motions of two keys, positions, matches, chapters, and highlights."""
 
     BINDINGS: ClassVar = bindings(MOTION_KEYS)
 
@@ -65,7 +67,7 @@ class MotionScreen(ProgressScreen):
             where = " in highlights" if self.player.has_highlights_only else ""
             self.notify(f"No {'later' if direction > 0 else 'earlier'} {name}{where}.")
             return
-        number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
+        number = self.pane.find_line(self.playback.line)
         if number is not None:
             self.pane.move_to(number)
 
@@ -77,6 +79,42 @@ class MotionScreen(ProgressScreen):
     def pending_keys(self) -> str:
         """The first key of a motion whose second key is awaited; for the status line."""
         return f"{_FIRST_KEYS[self._motion]}…" if self._motion is not None else ""
+
+    # --- positions and matches ------------------------------------------------------------------------------
+
+    def action_goto(self) -> None:
+        """Ask for a position."""
+        self.search_bar.ask_position()
+
+    def action_search(self) -> None:
+        """Ask for search words."""
+        self.search_bar.ask_words()
+
+    def action_match(self, direction: int) -> None:
+        """Go to the next match, or to the previous one."""
+        self.search_bar.go_to_match(direction)
+
+    @on(SearchBar.PositionEntered)
+    def _go_to_position(self, event: SearchBar.PositionEntered) -> None:
+        self.app.clear_notifications()
+        try:
+            self.playback.go_to(parse_position(event.text))
+            self.pane.go_to_end()
+        except SessionError as error:
+            self.notify(str(error), severity="error")
+        self.show_frame()
+
+    @on(SearchBar.MatchReached)
+    def _show_match(self) -> None:
+        """Put the cursor on the matching element, unfolded if the match is truncated otherwise."""
+        self.pane.go_to_end()
+        self.show_frame()
+        number = self.pane.find_line(self.playback.line)
+        if number is not None:
+            shown = self.pane.text_of(number).lower()
+            if not any(needle.lower() in shown for needle in self.search_bar.needles):
+                self.pane.unfold_element(number)
+            self.pane.move_to(number)
 
     # --- highlights ---------------------------------------------------------------------------------------
 
@@ -90,7 +128,7 @@ class MotionScreen(ProgressScreen):
 
     def action_chapters(self) -> None:
         """Open the list of chapters."""
-        popup = ChaptersPopup(list_chapters(self.playback.frame_index, self.costs), self.player.position)
+        popup = ChaptersPopup(list_chapters(self.playback.frame_index, self.costs.curve), self.player.position)
         self.app.push_screen(popup, self._go_to_chapter)
 
     def _go_to_chapter(self, frame: int | None) -> None:
@@ -106,7 +144,7 @@ class MotionScreen(ProgressScreen):
     def show_chapters(self) -> None:
         """Show what is new in the lists of chapters that are in view."""
         if lists := self._chapter_lists():
-            chapters = list_chapters(self.playback.frame_index, self.costs)
+            chapters = list_chapters(self.playback.frame_index, self.costs.curve)
             for one in lists:
                 one.show(chapters, self.player.position)
 
@@ -120,12 +158,3 @@ class MotionScreen(ProgressScreen):
         over = self.app.screen
         beside = (one for one in self.query(ChapterList) if all(node.display for node in one.ancestors_with_self))
         return [*beside, *([over.chapters] if isinstance(over, ChaptersPopup) else [])]
-
-    # --- when the player changes --------------------------------------------------------------------------
-
-    def update_progress(self) -> None:
-        """There are more frames, or others."""
-        self.show_chapters()
-        self.mention_arrival()
-        if self.playback.is_complete:
-            self.count_costs(look_up=self.costs is None)

@@ -11,6 +11,7 @@ from claude_session_player.player import SPEEDS, Pace, Playback
 
 if TYPE_CHECKING:
     from claude_session_player.player import Player
+    from claude_session_player.tui.played_costs import PlayedCosts
     from claude_session_player.tui.player_search import SearchBar
     from claude_session_player.tui.widgets.screen_pane import ScreenPane
 
@@ -25,6 +26,7 @@ class PlaybackScreen(Screen[None]):
     player: Player
     pane: ScreenPane
     search_bar: SearchBar
+    costs: PlayedCosts
 
     def __init__(self) -> None:
         super().__init__()

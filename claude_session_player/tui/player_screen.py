@@ -24,15 +24,16 @@ from claude_session_player.player import (
     Playback,
     Timing,
     element_details,
-    parse_position,
 )
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
-from claude_session_player.tui.copying import MOST_CHARACTERS, copy_notice, text_to_copy
+from claude_session_player.tui.copying import copy_element
 from claude_session_player.tui.footer import FooterState, footer_keys
 from claude_session_player.tui.jobs import FilesWritten, FramesChanged, SubagentReady, TitleReady
 from claude_session_player.tui.keys import MOTION_KEYS, PLAYER_KEYS, bindings
+from claude_session_player.tui.left_position import PositionKeeper
+from claude_session_player.tui.played_costs import CostCurveReady, PlayedCosts
 from claude_session_player.tui.player_search import HitLines, SearchBar
 from claude_session_player.tui.views import ViewScreen
 from claude_session_player.tui.widgets.chapters import ChapterList
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
     from rich.text import Text
 
-    from claude_session_player.player import Recording
+    from claude_session_player.player import PositionStore, Recording
 
 _STATUS_SECONDS: Final = 1.0
 """Seconds between two looks at the clock of a followed session: time alone makes it idle."""
@@ -105,6 +106,8 @@ class PlayerScreen(ViewScreen):
         """True if the system reports no file changes."""
         self._callers = callers
         self._can_go_back = has_list or bool(callers)
+        self.costs = PlayedCosts(self.playback)
+        self._position = PositionKeeper(self.playback)
         self._titles = (*callers, recording.title)
         """The callers, and what is played here."""
         self.header = Header(HeaderFacts(recording.title, callers, recording.location))
@@ -123,6 +126,17 @@ class PlayerScreen(ViewScreen):
         self._keys = KeyBar(())
         if start is not None:
             self.playback.go_to(start)
+
+    def use_positions(
+        self, positions: PositionStore, *, continues: bool = False, mentions: bool = True, option: str = ""
+    ) -> None:
+        """Remember where the session is left; with `continues`, begin where it was left the last time.
+
+        With `mentions`, the player says at the beginning where it was left, and which `option` continues there.
+        """
+        self._position = PositionKeeper(self.playback, positions, mentions=mentions, option=option)
+        if continues:
+            self._go_to_left_position()
 
     # --- what is shown ----------------------------------------------------------------------------------
 
@@ -144,9 +158,9 @@ class PlayerScreen(ViewScreen):
         if self.playback.is_followed:
             self._subagents.read()
             self.set_interval(_STATUS_SECONDS, self._show_running)
-            self.set_interval(_COST_SECONDS, self.look_up_costs_again)
+            self.set_interval(_COST_SECONDS, partial(self.costs.count_outdated, self))
         self.show_frame()
-        self.mention_left_position()
+        self._say(self._position.greeting)
         self.build_frames()
 
     def on_resize(self) -> None:
@@ -161,7 +175,7 @@ class PlayerScreen(ViewScreen):
 
     def on_unmount(self) -> None:
         """Remember the position, and close the file."""
-        self.remember_position()
+        self._position.remember()
         self.playback.close()
 
     def _describe(self) -> None:
@@ -200,6 +214,24 @@ class PlayerScreen(ViewScreen):
             flags=self._flags(),
         )
         self._status.show(self._place_words or (lambda width: status(width=width)))
+
+    def show_facts(self) -> None:
+        """Show in the header what is known at this frame: model, git branch, context and cost."""
+        progress, costs = self.playback.frame_index.progress, self.costs
+        facts = progress.at(self.playback.line)
+        self.header.show(
+            self.header.facts._replace(
+                git_branch=facts.git_branch or "",
+                model=facts.model or "",
+                context_tokens=facts.context,
+                context_window=progress.contexts.window(facts.model) if costs.is_price_list_loaded else None,
+                cost=costs.so_far,
+            )
+        )
+
+    def _say(self, words: str) -> None:
+        if words:
+            self.notify(words)
 
     def _flags(self) -> str:
         """What is switched on, and the state of the search."""
@@ -243,16 +275,24 @@ class PlayerScreen(ViewScreen):
             self.pane.go_to_end()
             self._name_place()
         self.show_frame()
-        self.update_progress()
+        self.show_chapters()
+        self._say(self._position.take_arrival())
+        if self.playback.is_complete:
+            self.costs.count_new(self)
         if event.notice:
             self.notify(event.notice, severity="warning")
+
+    @on(CostCurveReady)
+    def _show_costs(self, event: CostCurveReady) -> None:
+        if self.costs.take(event):
+            self.show_chapters()
+        self.show_status()
 
     @on(FilesWritten)
     def _update_running(self, event: FilesWritten) -> None:
         self._subagents.read(event.changes.files)
-        self.agents_changed = self.agents_changed or event.changes.files != {
-            os.path.abspath(self.playback.recording.path or "")
-        }
+        own = {os.path.abspath(self.playback.recording.path or "")}
+        self.costs.files_written(is_own=event.changes.files == own)
         if event.changes.is_polled and not self._is_polled:
             self._is_polled = True
             self.notify(POLLING_NOTICE, severity="warning")
@@ -290,29 +330,24 @@ class PlayerScreen(ViewScreen):
         """Move over the timeline with the keys, or leave it."""
         self.set_focus(self.pane if self._timeline.has_focus else self._timeline)
 
-    # --- keys: positions and search ---------------------------------------------------------------------
+    # --- where it was left, and what is searched for ------------------------------------------------------
 
-    def action_goto(self) -> None:
-        """Ask for a position."""
-        self.search_bar.ask_position()
-
-    def action_search(self) -> None:
-        """Ask for search words."""
-        self.search_bar.ask_words()
-
-    def action_match(self, direction: int) -> None:
-        """Go to the next match, or to the previous one."""
-        self.search_bar.go_to_match(direction)
-
-    @on(SearchBar.PositionEntered)
-    def _go_to_position(self, event: SearchBar.PositionEntered) -> None:
+    def action_continue_here(self) -> None:
+        """Continue where the session was left the last time."""
+        if self._position.left is None:
+            self.notify("No position of this session is remembered.")
+            return
+        self._go_to_left_position()
         self.app.clear_notifications()
-        try:
-            self.playback.go_to(parse_position(event.text))
-            self.pane.go_to_end()
-        except SessionError as error:
-            self.notify(str(error), severity="error")
+        self.pane.go_to_end()
         self.show_frame()
+        self._say(self._position.take_arrival())
+
+    def _go_to_left_position(self) -> None:
+        """In the view in which the session was left, as far as the frames are loaded."""
+        if self._position.left is not None:
+            self.show_view(self._position.left.view)
+            self._position.continue_playback()
 
     @on(SearchBar.Changed)
     def _show_search(self) -> None:
@@ -364,18 +399,6 @@ class PlayerScreen(ViewScreen):
         """Give the keys back to the session: what was typed was the filter."""
         self.set_focus(self.pane)
 
-    @on(SearchBar.MatchReached)
-    def _show_match(self) -> None:
-        """Put the cursor on the matching element, unfolded if the match is truncated otherwise."""
-        self.pane.go_to_end()
-        self.show_frame()
-        number = self.pane.find_line(self.playback.frame.line if self.playback.frame else 0)
-        if number is not None:
-            shown = self.pane.text_of(number).lower()
-            if not any(needle.lower() in shown for needle in self.search_bar.needles):
-                self.pane.unfold_element(number)
-            self.pane.move_to(number)
-
     # --- keys: what is shown ----------------------------------------------------------------------------
 
     def action_cursor(self, step: int) -> None:
@@ -416,12 +439,9 @@ class PlayerScreen(ViewScreen):
         if element is None:
             return
         try:
-            text = text_to_copy(self.playback.frame_index, self.playback.recording, element)
+            self.notify(copy_element(self.app, self.playback, element))
         except SessionError as error:
             self.notify(str(error), severity="error")
-            return
-        self.app.copy_to_clipboard(text[:MOST_CHARACTERS])
-        self.notify(copy_notice(len(text)))
 
     def action_help(self) -> None:
         """Show all keys."""

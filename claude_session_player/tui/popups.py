@@ -1,10 +1,11 @@
-"""Popups: a text to read, choosing a project, and exporting a session."""
+"""Popups: a text to read, choosing a project, exporting a session, and how to resume one."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from rich.console import RenderableType
-    from rich.text import Text
 
 
 class ProjectTable(RowTable[ProjectRow]):
@@ -264,3 +264,27 @@ class TextPopup(ModalScreen[None]):
     def show(self, text: RenderableType) -> None:
         """Show another text."""
         self.query_one("#text", Static).update(text)
+
+
+class ResumePopup(TextPopup):
+    """The command that resumes a session, to be read or copied."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy"), Binding("R", "dismiss", "back")]
+
+    def __init__(self, name: str, command: str, project: str | None) -> None:
+        place = Text.assemble(("Directory  ", "dim"), printable(project), "\n") if project else Text()
+        text = Text.assemble(("Session    ", "dim"), (printable(name), "bold"), "\n", place, "\n", printable(command))
+        super().__init__("Resume", text)
+        self._command = command
+
+    def on_mount(self) -> None:
+        """Name the keys."""
+        self.query_one("#box").border_subtitle = "y copy · Esc back · q quit"
+
+    def action_copy(self) -> None:
+        """Copy the command, unless a shell would obey something in it that cannot be seen."""
+        if not self._command.isprintable():
+            self.notify("Not copied: the directory name contains control characters.", severity="error")
+            return
+        self.app.copy_to_clipboard(self._command)
+        self.notify(f"Copied: {self._command}")
