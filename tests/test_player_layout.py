@@ -107,7 +107,7 @@ def test_the_session_keeps_a_readable_width_and_a_wide_terminal_has_a_pane_besid
 
             await pilot.resize_terminal(width, 40)
             await until(pilot, is_laid_out)
-        assert screen.side.outer_size.width == 49
+        assert screen.side.outer_size.width == 48  # a column stays free between them
 
     run(app, script)
 

@@ -228,7 +228,7 @@ def test_an_interruption_keeps_what_is_done(builder: StoreBuilder, cache: Path) 
 # --- damage ---------------------------------------------------------------------------------------
 
 
-def _damage(path: Path, data: bytes) -> None:
+def _damage(path: Path, data: bytes | bytearray) -> None:
     """Put other bytes in the place of a file. What still has the old one in memory goes on with it.
 
     Writing into it would end this process by a signal: threads of tantivy may not be done with what is mapped.

@@ -20,7 +20,7 @@ class SidePane(Vertical):
 
     DEFAULT_CSS = """
     SidePane {
-        width: 1fr; height: 1fr; padding: 0 1;
+        width: 1fr; height: 1fr; padding: 0 1; margin-left: 1;
         border: round ansi_bright_black; border-title-color: $foreground; border-subtitle-color: ansi_bright_black;
     }
     """
