@@ -10,7 +10,8 @@ from textual.pilot import Pilot
 from claude_session_player.models import AssistantText, ToolCall, UserMessage
 from claude_session_player.player.frame_index import FrameMark
 from claude_session_player.tui.player_screen import PlayerScreen
-from tests.players import keys, notice, played, player, screen_of
+from tests.builder import SessionBuilder, call as call_of
+from tests.players import keys, notice, played, player, recording, screen_of
 from tests.screens import run, text_of, until as until_true
 from tests.test_frame_index import build_index, call, lines_of, prompt, result
 
@@ -47,6 +48,19 @@ def test_a_motion_goes_to_the_next_and_to_the_previous_frame_with_a_mark(key: st
     back, said = after("end", BEFORE, key)
     assert back.playback.frame is not None
     assert (mark in back.playback.frame.marks, said) == (True, "")
+
+
+def test_a_motion_shows_the_head_of_an_element_that_is_higher_than_the_terminal() -> None:
+    session = SessionBuilder().prompt("Go").response(call_of("Write", "w", file_path="tea.py", content="x = 1\n" * 40))
+    session.result("w", "File created")
+    app, _ = player(recording(session))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press("space", "home", "e", NEXT, "d")
+        await until_true(pilot, lambda: "● Write(tea.py)" in text_of(app))
+        assert "  1 + x = 1" in text_of(app)
+
+    run(app, script, (60, 16))
 
 
 def test_a_motion_puts_the_cursor_on_the_element() -> None:

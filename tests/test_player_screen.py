@@ -13,17 +13,17 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.models import UserMessage
+from claude_session_player.models import UserMessage, View
 from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.player import Player
 from claude_session_player.player.recording import MemorySource, Recording
-from claude_session_player.player.timeline import FractionPosition
+from claude_session_player.player.timeline import FractionPosition, LinePosition
 from claude_session_player.tui.copying import MOST_CHARACTERS
 from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.player_search import HitLines
 from claude_session_player.tui.widgets.timeline import TimelineBar
-from tests.builder import SessionBuilder, call
+from tests.builder import SessionBuilder, call, text
 from tests.players import (
     Clock,
     keys,
@@ -581,6 +581,34 @@ def test_the_truncated_text_of_a_hit_is_unfolded() -> None:
         await pilot.press("n")
 
     assert "test 8 of the kettle passed" in played(step, hits=HitLines(7, (7,), ("test 8",)))
+
+
+def test_a_player_that_is_opened_at_a_hit_waits_there_with_the_hit_in_sight() -> None:
+    summary = "This session is being continued.\n\n" + "\n".join(f"{number}. Step" for number in range(60)) + " tea"
+    session = SessionBuilder().prompt("Go").response(text("Gone.")).compaction()
+    session.prompt(summary, isCompactSummary=True).prompt("On").response(text("Came."))
+    options = {"view": View.rich(), "hits": HitLines(4, (4,), ("tea",)), "start": LinePosition(4)}
+    app, clock = player(recording(session), **options)
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_true(pilot, lambda: "59. Step tea" in text_of(app))
+        clock.now += 1000
+        screen_of(app).tick()
+        await pilot.pause()
+        assert screen_of(app).playback.line == 4
+        assert "hit 1/1" in text_of(app)
+        await pilot.press("space")
+        clock.now += 1000
+        screen_of(app).tick()
+        await until_true(pilot, lambda: "Came." in text_of(app))
+
+    run(app, script)
+
+
+def test_a_hit_in_what_is_not_shown_is_said_to_be_there() -> None:
+    session = SessionBuilder().prompt("Go").attachment("file", filename="tea.txt", content="kettle")
+    session.response(text("Gone."))
+    assert "is not shown" in played(keys(), recording(session), hits=HitLines(2, (2,), ("kettle",)))
 
 
 def test_a_search_in_the_player_takes_the_place_of_the_hits_until_it_ends() -> None:

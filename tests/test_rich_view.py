@@ -334,6 +334,14 @@ def test_the_screen_shows_messages_of_other_agents_as_the_terminal_did() -> None
     assert state.to_markdown().startswith(f"❯ {ADVICE}")
 
 
+@given(st.text("ab -", min_size=1, max_size=300), st.integers(20, 90))
+def test_a_long_line_of_code_in_a_response_goes_on_below(code: str, width: int) -> None:
+    code = f"{code.strip()}x"
+    rows = shown(SessionBuilder().response(text(f"Run this:\n\n```sh\n{code}\n```")), width)
+    assert max(map(len, rows)) <= width
+    assert "".join(rows[2:]).replace(" ", "") == code.replace(" ", "")
+
+
 @given(st.text(), st.text())
 def test_any_message_of_another_agent_is_kept_in_full(name: str, said: str) -> None:
     sent = f'<agent-message from="{name}">{said}</agent-message>'
@@ -356,6 +364,14 @@ def test_a_compaction_is_a_line_across_and_hides_nothing() -> None:
     assert rows[0] == "❯ Before."
     assert rows[2] == "── compacted (auto, 168 k tokens) ".ljust(WIDTH, "─")
     assert rows[4] == "❯ After."
+
+
+def test_the_summary_of_a_compaction_takes_two_rows_until_it_is_unfolded() -> None:
+    summary = "This session is being continued.\n\n" + "\n".join(f"{number}. Step" for number in range(9))
+    session = SessionBuilder().prompt("Go").compaction().prompt(summary, isCompactSummary=True)
+    assert shown(session)[3:] == ["", "┆ Summary: This session is being continued.", "   …"]
+    assert shown(session, is_folded=False)[-1] == "  8. Step"
+    assert "Summary" not in replay(session.lines).to_markdown()
 
 
 def test_thinking_is_one_row_until_it_is_unfolded() -> None:

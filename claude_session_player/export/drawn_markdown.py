@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from markdown_it import MarkdownIt
 from rich.markdown import CodeBlock, Heading, HorizontalRule, Markdown, TableElement
-from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from claude_session_player.export.drawing import TAB_WIDTH, code_text
+from claude_session_player.export.drawing import code_text, text_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,8 +45,9 @@ class _CodeBlock(CodeBlock):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = code_text(str(self.text).rstrip(), "" if self.lexer_name == "text" else self.lexer_name)
-        code.expand_tabs(TAB_WIDTH)
-        yield Padding(code, (0, 0, 0, _INDENT))
+        indent = Segment(" " * _INDENT)
+        for row in text_rows(code, options.max_width - _INDENT):  # a line that is too long goes on below itself
+            yield from (indent, *row, Segment.line())
 
 
 class _Rule(HorizontalRule):

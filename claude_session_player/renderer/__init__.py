@@ -84,6 +84,7 @@ from claude_session_player.renderer.details import (
     attachment_rule,
     failed_request,
     notice_words,
+    summary_note,
     system_note,
     whole_reply,
 )
@@ -136,6 +137,8 @@ def render(state: ScreenState, line: Any) -> ScreenState:
 
 
 def _user(state: ScreenState, event: User) -> LineOutcome:
+    if event.is_compact_summary and state.view.notices and (note := summary_note(event)):
+        return _show(state, event, note)
     if event.is_meta or event.is_compact_summary or event.is_visible_in_transcript_only:
         return META if event.is_meta else COMPACT_SUMMARY if event.is_compact_summary else TRANSCRIPT_ONLY
     message = event.message

@@ -133,6 +133,13 @@ def system_note(event: System) -> Note | None:
     return Note(text, is_error=event.level == "error")
 
 
+def summary_note(event: User) -> Note | None:
+    """What the model is told of the conversation before a compaction."""
+    content = message_content(event)
+    text = trim_breaks(strip_escapes(join_texts(content) if isinstance(content, list) else content or ""))
+    return Note(f"Summary: {text}") if text.strip() else None
+
+
 def failed_request(event: Assistant, content: Content) -> AssistantText:
     """The message that Claude Code wrote because a request failed."""
     text = join_texts(content) if isinstance(content, list) else content or failure_reason(NOTHING, event.error)

@@ -69,7 +69,7 @@ class MotionScreen(PlaybackScreen):
             return
         number = self.pane.find_line(self.playback.line)
         if number is not None:
-            self.pane.move_to(number)
+            self.pane.move_to_head(number)
 
     def action_chapter(self, direction: int) -> None:
         """Go to the next prompt, or to the previous one."""
@@ -111,10 +111,11 @@ class MotionScreen(PlaybackScreen):
         self.show_frame()
         number = self.pane.find_line(self.playback.line)
         if number is not None:
-            shown = self.pane.text_of(number).lower()
-            if not any(needle.lower() in shown for needle in self.search_bar.needles):
+            if not self.pane.has_match(number):
                 self.pane.unfold_element(number)
-            self.pane.move_to(number)
+            if not (self.search_bar.words or self.pane.has_match(number)):
+                self.notify("The match is in a part of this record that is not shown.")
+            self.pane.move_to_match(number)
 
     # --- highlights ---------------------------------------------------------------------------------------
 

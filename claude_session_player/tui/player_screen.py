@@ -153,7 +153,7 @@ class PlayerScreen(ViewScreen):
         self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
         with suppress(SessionError):  # the job that builds the rest reports it
             self.playback.read_more()
-        if not self.player.is_live:
+        if not self.player.is_live and not self.search_bar.awaits_hit:
             self.player.play()
         if self.playback.is_followed:
             self._subagents.read()

@@ -89,6 +89,8 @@ class SearchBar(Widget):
         self._hit_lines = hits
         self._hits: LineSearch | None = None
         """The frames with these hits, which are stepped through unless words are searched for."""
+        self.awaits_hit = hits is not None
+        """True until the hit is shown with which the player was opened."""
         self._awaits_match = False
         """True until the first match of a search is shown, or there is none."""
         self._line = Input(compact=True)
@@ -176,7 +178,7 @@ class SearchBar(Widget):
 
     def stop_waiting(self) -> None:
         """Do not go to the first match any more: the viewer went elsewhere."""
-        self._awaits_match = False
+        self._awaits_match = self.awaits_hit = False
 
     def update_frames(self) -> None:
         """Search new frames, too. The matches in replaced frames are void, so that their search ends."""
@@ -189,11 +191,14 @@ class SearchBar(Widget):
             self._show_matches()
 
     def _find_hits(self) -> None:
-        """Look up the frames of the hits, as far as they are loaded."""
+        """Look up the frames of the hits, as far as they are loaded, and report that the first one is reached."""
         if self._hit_lines is not None:
             if self._hits is None or self._hits.frame_index is not self._playback.frame_index:
                 self._hits = LineSearch(self._playback, self._hit_lines.lines)
             self._hits.search_more()
+            if self.awaits_hit and self._hits.number(self._playback.player.position) is not None:
+                self.awaits_hit = False
+                self.post_message(self.MatchReached())
 
     def _search_on(self, search: FrameSearch) -> None:
         work = search_frames(search, lambda: self._is_current(search), self.post_message)

@@ -79,6 +79,13 @@ class Viewport:
             self._top = RowPlace(element, 0)
             self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
 
+    def reveal_row(self, element: int, row: int) -> None:
+        """Scroll until a row of an element is visible, together with the first one if both fit."""
+        self.reveal_head(element)
+        if RowPlace(element, row) not in self.rows():
+            self._top = self._up(RowPlace(element, row), self.height // 3)
+            self.is_at_end = len(self._down(self._top, self.height + 1)) <= self.height
+
     def reveal(self, element: int) -> None:
         """Scroll as little as needed to make an element visible; if it is too high, its beginning."""
         rows = self.rows()
@@ -313,9 +320,33 @@ class ScreenPane(Widget, can_focus=True):
 
     def move_to(self, number: int) -> None:
         """Put the cursor on an element, and make it visible."""
-        self._cursor = None if number == len(self._elements) - 1 else number
+        self._set_cursor(number)
         self._viewport.reveal(number)
         self._settle()
+
+    def move_to_head(self, number: int) -> None:
+        """Put the cursor on an element, and make its first row visible."""
+        self._set_cursor(number)
+        self._viewport.reveal_head(number)
+        self._settle()
+
+    def move_to_match(self, number: int) -> None:
+        """Put the cursor on an element, and make the first row with a text that is highlighted visible."""
+        self._set_cursor(number)
+        self._viewport.reveal_row(number, self._match_row(number) or 0)
+        self._settle()
+
+    def has_match(self, number: int) -> bool:
+        """True if a text that is highlighted is in an element as it is shown now; it may go on in the next row."""
+        text = " ".join(" ".join(row.text for row in self._rows(number)).lower().split())
+        return not self.needles or any(" ".join(needle.lower().split()) in text for needle in self.needles)
+
+    def _match_row(self, number: int) -> int | None:
+        rows = enumerate(row.text.lower() for row in self._rows(number))
+        return next((at for at, text in rows if any(needle.lower() in text for needle in self.needles)), None)
+
+    def _set_cursor(self, number: int) -> None:
+        self._cursor = None if number == len(self._elements) - 1 else number
 
     def is_element_unfolded(self, number: int) -> bool:
         """True if an element is shown with its whole input and result."""
@@ -342,10 +373,6 @@ class ScreenPane(Widget, can_focus=True):
         if self._elements:
             self._viewport.reveal_head(self.cursor)
             self._settle()
-
-    def text_of(self, number: int) -> str:
-        """The text of an element as it is shown now."""
-        return "\n".join(row.text for row in self._rows(number))
 
     # --- scrolling ------------------------------------------------------------------------------------------
 
