@@ -128,6 +128,16 @@ def test_a_command_that_failed_shows_the_last_lines_and_its_exit_code() -> None:
     ]
 
 
+def test_an_error_of_one_line_takes_up_to_three_rows() -> None:
+    why = "Permission to use the kettle was refused, because nobody has filled it with water."
+    assert called("Bash", {"command": "boil"}, why, error=True)[2:] == [
+        "  ✗ Permission to use the kettle was refused, because nobody",
+        "    has filled it with water.",
+    ]
+    rows = called("Bash", {"command": "boil"}, why * 9, error=True)
+    assert (len(rows), rows[-1][-1]) == (5, "…")
+
+
 def test_one_more_line_is_shown_rather_than_counted() -> None:
     assert called("Bash", {"command": "ls"}, "\n".join("abcdef"))[-1] == "    f"
 

@@ -326,12 +326,18 @@ def _advice_for_extra(ctx: click.Context, extra: Sequence[str]) -> str:
     arguments = [param.name for param in ctx.command.params if isinstance(param, click.Argument)]
     if arguments:
         return f"put {'a title' if 'ref' in arguments else 'a name'} with spaces in quotes"
+    if len(extra) > 1 and f"--{extra[0].casefold()}" in _long_options(ctx.command):
+        return _did_you_mean(f"{name} --{extra[0].casefold()} {_quoted(extra[1:])}")
     if (meant := _command_like(extra[0].casefold()) or _near(extra[0], _MEANT, _LIKE_A_SYNONYM)) is not None:
         meant = _MEANT.get(meant, meant)
         group = app.get_command(ctx, meant)
         if isinstance(group, click.Group) and name in group.commands:
             return _did_you_mean(f"{meant} {name}")
-        return _did_you_mean(meant) if meant != name else f"{name!r} takes no words: leave out {extra[0]!r}"
+        return (
+            f"did you mean the command {meant!r}?"
+            if meant != name
+            else f"{name!r} takes no words: leave out {extra[0]!r}"
+        )
     if name == "list":
         words = _quoted(extra)
         return f"use 'find {words}' to search, or a filter like --title or --project"
@@ -347,4 +353,12 @@ def command_hint(arguments: Sequence[str]) -> str | None:
     if isinstance(group, click.Group):
         inner = _near(word, group.commands)
         return _did_you_mean(f"{name} {inner}") if inner and inner not in arguments[1:] else None
-    return _did_you_mean(word) if word in _WORDS else None
+    if word in _WORDS:
+        return _did_you_mean(word)
+    command = app.get_command(click.Context(app), name)
+    option = _near(f"--{word.casefold()}", _long_options(command)) if command is not None else None
+    return _did_you_mean(f"{name} {option}") if option else None
+
+
+def _long_options(command: click.Command) -> list[str]:
+    return [name for param in command.params for name in param.opts if name.startswith("--")]

@@ -68,6 +68,8 @@ PROMPT_ROWS: Final = 24
 """Rows of a prompt that is not unfolded."""
 MESSAGE_ROWS: Final = 12
 """Rows of another agent's message that is not unfolded."""
+_ERROR_ROWS: Final = 3
+"""Rows of an error of one line in a call that is not unfolded."""
 _SLOW: Final = 2.0
 """Seconds from which on the time that a tool took is shown."""
 _PERSON: Final = Style(color="cyan", bold=True)
@@ -311,7 +313,10 @@ def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = No
         text = Text.assemble((_COMMAND, "dim"), code_text(part.text, part.language))
         rows = [crop_row(row, width) for row in text_rows(text, width)]
     else:
-        rows = part_rows(part, PartLook(width, name, is_cropped=True))
+        is_sentence = style is _ERROR and isinstance(part, Code) and "\n" not in part.text
+        rows = part_rows(part, PartLook(width, name, is_cropped=not is_sentence))
+        if len(rows) > _ERROR_ROWS and is_sentence:
+            rows = [*rows[: _ERROR_ROWS - 1], crop_row([*rows[_ERROR_ROWS - 1], Segment(" …")], width)]
     if style is not None:
         rows = [[Segment(segment.text, (segment.style or Style.null()) + style) for segment in row] for row in rows]
     more = folded.more
