@@ -369,8 +369,9 @@ def test_a_word_that_is_no_command_is_answered_with_the_one_that_is_meant(argume
     ("arguments", "advice"),
     [
         ("list sesions", "'list' takes no words: leave out 'sesions'"),
-        ("list todos", "did you mean 'todos'?"),
-        ("list projcts", "did you mean 'projects'?"),
+        ("list todos", "did you mean the command 'todos'?"),
+        ("list project kettle", "did you mean 'list --project kettle'?"),
+        ("list projcts", "did you mean the command 'projects'?"),
         ("list archive", "did you mean 'archive list'?"),
         ("list kettle timer", "use 'find kettle timer' to search, or a filter like --title or --project"),
         ("settings kettle", "'settings' takes no words, only options"),
@@ -388,14 +389,20 @@ def test_help_is_printed_whatever_the_other_words_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "hint"), [("show todos", "todos"), ("archive lits", "archive list"), ("play stats", "stats")]
+    ("arguments", "hint"),
+    [
+        ("show todos", "the command 'todos'"),
+        ("archive lits", "'archive list'"),
+        ("play stats", "the command 'stats'"),
+        ("follow al", "'follow --all'"),
+    ],
 )
 def test_a_command_in_the_place_of_a_session_is_suggested(tmp_path: Path, arguments: str, hint: str) -> None:
     store = StoreBuilder(tmp_path / "store")
     store.session()
     done = csp(*arguments.split(), "--root", store.root)
     assert (done.returncode, done.stdout) == (7, b"")
-    assert done.stderr.decode().endswith(f"  did you mean {hint!r}?\n")
+    assert done.stderr.decode().endswith(f"  did you mean {hint}?\n")
     assert b"did you mean" not in csp("show", "kettle", "--root", store.root).stderr
 
 

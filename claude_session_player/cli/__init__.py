@@ -73,7 +73,8 @@ def run(arguments: list[str]) -> int:
         _print_error(f"{error.format_message().rstrip('.')} (see '{where} --help')")
         return USAGE
     except SessionError as error:
-        hint = command_hint(arguments) if isinstance(error, NoSuchSession) else None
+        has_advice = not isinstance(error, NoSuchSession) or "did you mean" in str(error)
+        hint = None if has_advice else command_hint(arguments)
         _print_error(str(error), *error.details, *filter(None, (hint,)))
         return error.exit_code
     return code if isinstance(code, int) else 0

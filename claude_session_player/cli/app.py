@@ -225,6 +225,11 @@ def _did_you_mean(command: str) -> str:
     return f"did you mean {command!r}?"
 
 
+def _did_you_mean_command(command: str) -> str:
+    """For a word that looks like something else that the command could take."""
+    return f"did you mean the command {command!r}?"
+
+
 def _command_like(word: str) -> str | None:
     """The command that a word is, stands for, or is a misspelling of."""
     return word if word in _WORDS else _MEANT.get(word) or _near(word, _WORDS)
@@ -333,11 +338,9 @@ def _advice_for_extra(ctx: click.Context, extra: Sequence[str]) -> str:
         group = app.get_command(ctx, meant)
         if isinstance(group, click.Group) and name in group.commands:
             return _did_you_mean(f"{meant} {name}")
-        return (
-            f"did you mean the command {meant!r}?"
-            if meant != name
-            else f"{name!r} takes no words: leave out {extra[0]!r}"
-        )
+        if meant != name:
+            return _did_you_mean_command(meant)
+        return f"{name!r} takes no words: leave out {extra[0]!r}"
     if name == "list":
         words = _quoted(extra)
         return f"use 'find {words}' to search, or a filter like --title or --project"
@@ -354,7 +357,7 @@ def command_hint(arguments: Sequence[str]) -> str | None:
         inner = _near(word, group.commands)
         return _did_you_mean(f"{name} {inner}") if inner and inner not in arguments[1:] else None
     if word in _WORDS:
-        return _did_you_mean(word)
+        return _did_you_mean_command(word)
     command = app.get_command(click.Context(app), name)
     option = _near(f"--{word.casefold()}", _long_options(command)) if command is not None else None
     return _did_you_mean(f"{name} {option}") if option else None
