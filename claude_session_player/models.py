@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from claude_session_player.line_audit import LineAudit
@@ -249,6 +249,8 @@ class ToolCall(ElementOrigin):
     """What hooks said about it, if the view keeps this."""
     brief: Any = None
     """The call and its result at a glance, if the view keeps this; see `tools.brief.CallBrief`."""
+    input_brief: Any = field(default=None, repr=False, compare=False)
+    """The same of its input alone, kept by whoever draws the call before its result: a diff takes time."""
 
 
 ScreenElement: TypeAlias = (

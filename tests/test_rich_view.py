@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from claude_session_player import tools
 from claude_session_player.export.drawing import row_text, row_width
 from claude_session_player.export.element_rows import blank_rows, draw_element
 from claude_session_player.export.part_rows import DiffLine, number_lines
@@ -466,6 +467,21 @@ def test_a_diff_without_known_places_has_no_numbers() -> None:
         DiffLine("@", "@@ 4 unchanged lines @@"),
         DiffLine("+", "a"),
     ]
+
+
+def test_the_input_of_a_call_is_looked_at_once_however_often_it_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, call_parts = [], tools.call_parts
+
+    def counted(*given: Any) -> Any:
+        looked.append(given)
+        return call_parts(*given)
+
+    monkeypatch.setattr(tools, "call_parts", counted)
+    session = SessionBuilder().prompt("Go").response(call("Edit", "c", file_path="a", old_string="1", new_string="2"))
+    state = replay(session.lines, View.rich())
+    for _ in range(3):
+        rows_of(state)
+    assert len(looked) == 1
 
 
 def test_the_rich_view_keeps_little_of_a_large_result() -> None:

@@ -258,8 +258,12 @@ def _call(element: ToolCall, view: View, width: int, is_folded: bool) -> list[Ro
 
 def _brief(element: ToolCall) -> CallBrief:
     """The call at a glance; without a result, what its input says."""
-    brief = element.brief
-    return brief if isinstance(brief, CallBrief) else tools.call_brief(element.tool_name, element.input, None)
+    if isinstance(element.brief, CallBrief):
+        return element.brief
+    if not isinstance(element.input_brief, CallBrief):
+        element.input_brief = tools.call_brief(element.tool_name, element.input, None)
+    known: CallBrief = element.input_brief
+    return known
 
 
 def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:
