@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from claude_session_player.models import View
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
+from tests.builder import SessionBuilder, call
 from tests.players import Clock, keys, played, recording, to_agent
 from tests.screens import LARGE, run, text_of, until
 
@@ -34,6 +35,24 @@ def test_v_switches_to_the_screen_and_back_at_the_same_line() -> None:
     assert "● Edit(timer.py)" in screen
     assert "screen" in screen
     assert "● Edit  timer.py" in played(keys("end", "v", "v"), size=LARGE, **RICH)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_offered"),
+    [("Make tea", False), ("Make tea\n" * 60, True), ("tea " * 9000, True)],
+)
+@pytest.mark.parametrize("is_from_agent", [False, True])
+def test_the_footer_offers_to_unfold_what_has_more_to_show(words: str, is_offered: bool, is_from_agent: bool) -> None:
+    words = f'<agent-message from="ada">{words}</agent-message>' if is_from_agent else words
+    shown = played(keys("end"), recording(SessionBuilder().prompt(words)), **RICH)
+    assert ("Enter unfold" in shown) == is_offered
+
+
+def test_the_footer_offers_to_unfold_an_edit_that_is_not_done_yet() -> None:
+    given = {"file_path": "a.py", "old_string": "", "new_string": "x = 1\n" * 40}
+    assert "Enter unfold" in played(
+        keys("end"), recording(SessionBuilder().response(call("Edit", "e", **given))), **RICH
+    )
 
 
 def test_e_unfolds_all_and_capital_e_folds_all() -> None:

@@ -8,9 +8,11 @@ from claude_session_player.tui.keys import (
     AGENT,
     BACK,
     CHAPTER,
+    CHAPTERS,
     ENDS,
     FIND,
     HELP,
+    HIGHLIGHTS,
     NEXT_MATCH,
     PAUSE,
     PROMPT_KEYS,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOST_KEYS: Final = 6
-"""A footer names no more keys than this, the one for all keys included."""
+"""A footer names no more keys than this beside the one for all keys."""
 
 
 class FooterState(NamedTuple):
@@ -76,8 +78,10 @@ _RULES: Final = (
     _Rule(BACK, "back", lambda now: now.can_go_back),
     _Rule(STEP, "frame", lambda now: not now.is_playing and not now.is_live),
     _Rule(CHAPTER, "prompt", lambda now: now.is_playing or now.is_live),
+    _Rule(CHAPTERS, "chapters", lambda now: True),
     _Rule(FIND, "search", lambda now: True),
     _Rule(QUIT, "quit", lambda now: True),
+    _Rule(HIGHLIGHTS, "highlights", lambda now: now.is_playing),
 )
 """In the order in which keys are shown; the first ones have a place for sure."""
 
@@ -86,7 +90,7 @@ def footer_keys(now: FooterState) -> tuple[Key, ...]:
     """The keys that matter now, each with the word for what it does.
 
     >>> " · ".join(f"{key.label} {key.word}" for key in footer_keys(FooterState(is_playing=True)))
-    'space pause · ⇧→ ⇧← prompt · / search · q quit · ? all keys'
+    'space pause · ⇧→ ⇧← prompt · c chapters · / search · q quit · m highlights · ? all keys'
     """
     if now.is_typing:
         return PROMPT_KEYS
@@ -96,4 +100,4 @@ def footer_keys(now: FooterState) -> tuple[Key, ...]:
     for key, word, holds in _RULES:
         if holds(now):
             chosen.setdefault(key.keys[0], key._replace(word=word))
-    return (*list(chosen.values())[: MOST_KEYS - 1], HELP)
+    return (*list(chosen.values())[:MOST_KEYS], HELP)

@@ -199,8 +199,19 @@ TIMELINE_KEYS: Final = (
     Key(("escape", "tab"), ("screen.probe",), "Esc", "leave", "leave the timeline"),
 )
 """The keys of the timeline while it has the focus."""
+CHAPTERS: Final = Key(
+    ("c",), ("chapters",), "c", "chapters", "list the prompts with time, cost, errors, files", group=KeyGroup.FIND
+)
+HIGHLIGHTS: Final = Key(
+    ("m",),
+    ("highlights",),
+    "m",
+    "highlights",
+    "play only prompts, responses, edits and errors, or all",
+    group=KeyGroup.PLAY,
+)
 MOTION_KEYS: Final = (
-    Key(("c",), ("chapters",), "c", "chapters", "list the prompts with time, cost, errors, files", group=KeyGroup.FIND),
+    CHAPTERS,
     Key(
         ("right_square_bracket", "left_square_bracket"),
         ("screen.motion(1)", "screen.motion(-1)"),
@@ -210,14 +221,7 @@ MOTION_KEYS: Final = (
         True,
         KeyGroup.MOVE,
     ),
-    Key(
-        ("m",),
-        ("highlights",),
-        "m",
-        "highlights",
-        "play only prompts, responses, edits and errors, or all",
-        group=KeyGroup.PLAY,
-    ),
+    HIGHLIGHTS,
     Key(
         ("R",),
         ("continue_here",),

@@ -8,6 +8,8 @@ from rich.text import Text
 from textual import events
 from textual.widget import Widget
 
+from claude_session_player.tui.footer import MOST_KEYS
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
 
 _HELP_KEY: Final = "question_mark"
 _GAP: Final = 2
-_MOST_KEYS: Final = 6
-"""Keys beside the one for all keys."""
 
 
 class PlacedKey(NamedTuple):
@@ -50,7 +50,7 @@ def key_text(key: Key) -> Text:
 def place_keys(keys: Sequence[Key], width: int) -> list[PlacedKey]:
     """The keys that fit into a width, from the left on; the one for all keys is at the right end, and always there."""
     last = [key for key in keys if key.keys == (_HELP_KEY,)][:1]
-    others = [key for key in keys if key.keys != (_HELP_KEY,)][:_MOST_KEYS]
+    others = [key for key in keys if key.keys != (_HELP_KEY,)][:MOST_KEYS]
     right = width - sum(key_text(key).cell_len for key in last)
     placed: list[PlacedKey] = []
     column = 0

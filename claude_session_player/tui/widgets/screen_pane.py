@@ -13,8 +13,17 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from claude_session_player.export.element_rows import blank_rows
-from claude_session_player.models import Note, ScreenElement, SystemOutput, ThinkingIndicator, ToolCall, View
+from claude_session_player.export.element_rows import blank_rows, draw_element
+from claude_session_player.models import (
+    Note,
+    PeerMessage,
+    ScreenElement,
+    SystemOutput,
+    ThinkingIndicator,
+    ToolCall,
+    UserMessage,
+    View,
+)
 from claude_session_player.tui.widgets.rows import element_rows
 
 
@@ -131,6 +140,8 @@ _HINT: Final = Style(reverse=True)
 _BLANK: Final = Strip([])
 _CACHE_SIZE: Final = 2000
 _WHEEL_ROWS: Final = 3
+_LONG_TEXT: Final = 5000
+"""Characters from which on a prompt has more to show, without drawing it to know."""
 
 ElementKey = tuple[int, int]
 """Identifies an element across frames: its line, and its number among the elements of this line."""
@@ -304,9 +315,14 @@ class ScreenPane(Widget, can_focus=True):
     def is_foldable(self) -> bool:
         """True if the element at the cursor may have more to show than its first rows."""
         element = self.element
-        if isinstance(element, ToolCall):
-            return element.result is not None
-        return isinstance(element, ThinkingIndicator | SystemOutput | Note)
+        if isinstance(element, UserMessage | PeerMessage):
+            if len(element.text) > _LONG_TEXT:
+                return True
+            folded, whole = (
+                draw_element(element, self.view, self.size.width, is_folded=is_folded) for is_folded in (True, False)
+            )
+            return len(folded) < len(whole)
+        return isinstance(element, ToolCall | ThinkingIndicator | SystemOutput | Note)
 
     @property
     def is_cursor_unfolded(self) -> bool:
