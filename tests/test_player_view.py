@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from claude_session_player.models import View
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
-from tests.builder import SessionBuilder, call
+from tests.builder import SessionBuilder, call, text
 from tests.players import Clock, keys, played, recording, to_agent
 from tests.screens import LARGE, run, text_of, until
 
@@ -35,6 +35,28 @@ def test_v_switches_to_the_screen_and_back_at_the_same_line() -> None:
     assert "● Edit(timer.py)" in screen
     assert "screen" in screen
     assert "● Edit  timer.py" in played(keys("end", "v", "v"), size=LARGE, **RICH)
+
+
+@pytest.mark.parametrize("key", ["v", "h", "m"])
+def test_another_view_keeps_the_place_that_was_scrolled_to(key: str) -> None:
+    session = SessionBuilder()
+    for number in range(60):
+        session.prompt(f"Prompt {number}").response(text(f"Response {number}"))
+
+    async def scroll(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("end", *["pageup"] * 3)
+        line = screen.pane.scrolled_line
+        assert line is not None
+        for _ in range(2):
+            await pilot.press(key)
+            await until(pilot, lambda: screen.playback.is_complete)
+            await pilot.pause()
+            assert screen.pane.scrolled_line == line
+        await pilot.press("end")
+        assert screen.pane.scrolled_line is None
+
+    played(scroll, recording(session), **RICH)
 
 
 @pytest.mark.parametrize(

@@ -121,9 +121,12 @@ class MotionScreen(PlaybackScreen):
 
     def action_highlights(self) -> None:
         """Play only prompts, responses, edits and errors, or everything; the position stays the same."""
+        line = self.pane.scrolled_line
         self.player.set_highlights(not self.player.has_highlights_only)
         self.pane.go_to_end()
         self.show_frame()
+        if line is not None:
+            self.pane.scroll_to_line(line)
 
     # --- chapters -----------------------------------------------------------------------------------------
 

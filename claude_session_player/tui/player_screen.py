@@ -275,6 +275,7 @@ class PlayerScreen(ViewScreen):
             self.pane.go_to_end()
             self._name_place()
         self.show_frame()
+        self.restore_scrolling()
         self.show_chapters()
         self._say(self._position.take_arrival())
         if self.playback.is_complete:

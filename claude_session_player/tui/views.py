@@ -14,6 +14,8 @@ class ViewScreen(MotionScreen):
     def __init__(self, view: View) -> None:
         super().__init__()
         self.given_view = view
+        self._scrolled_line: int | None = None
+        """Where the viewer had scrolled to, until the frames of another view are there."""
 
     def build_frames(self) -> None:
         """Build the frames of the present view, behind the screen."""
@@ -41,6 +43,7 @@ class ViewScreen(MotionScreen):
 
     def change_view(self, view: View) -> None:
         """Show the same line in another view, whose frames are built anew."""
+        self._scrolled_line = self.pane.scrolled_line
         self.pane.go_to_end()
         self.pane.view = replace(view, thinking=self.pane.view.thinking)
         self.playback.set_view(view)
@@ -48,6 +51,12 @@ class ViewScreen(MotionScreen):
             self.pane.redraw(is_stale=True)
             self.search_bar.end()
             self.build_frames()
+
+    def restore_scrolling(self) -> None:
+        """Scroll back to where the viewer was in the view before, once its frames are loaded that far."""
+        if self._scrolled_line is not None and self.playback.has_arrived:
+            self.pane.scroll_to_line(self._scrolled_line)
+            self._scrolled_line = None
 
     # --- keys -------------------------------------------------------------------------------------------
 

@@ -238,6 +238,17 @@ class ScreenPane(Widget, can_focus=True):
         if not self._viewport.is_at_end:
             self._viewport.is_at_end, self._cursor = True, None
 
+    @property
+    def scrolled_line(self) -> int | None:
+        """The line of the element at the cursor, after scrolling back; `None` at the end."""
+        return None if self.is_at_end or self.element is None else self.element.line
+
+    def scroll_to_line(self, line: int) -> None:
+        """Put the cursor on the last element up to a line, with its head in view."""
+        number = bisect_right(self._elements, line, key=lambda element: element.line) - 1
+        if number >= 0:
+            self.move_to_head(number)
+
     def redraw(self, *, is_stale: bool = False) -> None:
         """Draw the visible rows; with `is_stale`, without rows that were laid out before."""
         if is_stale:
