@@ -373,15 +373,25 @@ def test_h_keeps_what_was_before_a_compaction_at_the_same_place() -> None:
 def test_y_copies_all_of_the_element_at_the_cursor() -> None:
     async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
         await pilot.press("g", "7", "enter", "y")
+        assert pilot.app.clipboard.startswith("$ pytest\ntest 0 of the kettle passed\n")
         assert pilot.app.clipboard.endswith("test 8 of the kettle passed")
 
     assert "Copied " in played(copy)
 
 
+def test_y_copies_the_diff_of_an_edit() -> None:
+    async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("g", "5", "enter", "y")
+        assert "\n-def steep(minutes):\n" in pilot.app.clipboard
+        assert "\n+def steep(minutes, sleep):" in pilot.app.clipboard
+
+    played(copy)
+
+
 def test_y_copies_an_output_that_is_stored_elsewhere() -> None:
     async def copy(pilot: Pilot[Any], screen: PlayerScreen) -> None:
         await pilot.press("g", "7", "enter", "y")
-        assert pilot.app.clipboard == "the whole output"
+        assert pilot.app.clipboard == "$ pytest\nthe whole output"
 
     played(copy, replace(recording(), resolve=lambda text: "the whole output"))
 
@@ -392,7 +402,7 @@ def test_y_copies_no_more_than_a_clipboard_should_hold_and_says_so() -> None:
         assert len(pilot.app.clipboard) == MOST_CHARACTERS
 
     shown = played(copy, replace(recording(), resolve=lambda text: "x" * 1_234_567), size=LARGE)
-    assert "Copied only the first 1,000,000 of 1,234,567 characters." in shown
+    assert "Copied only the first 1,000,000 of 1,234,576 characters." in shown
 
 
 def test_y_says_why_what_cannot_be_read_any_more_is_not_copied() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from claude_session_player.format.content import Code, Diff
 from claude_session_player.formatter import element_text
 from claude_session_player.models import ToolCall, View
 from claude_session_player.player import call_details
@@ -27,10 +28,18 @@ def copy_element(app: App[Any], playback: Playback, element: ScreenElement) -> s
 
 
 def text_to_copy(index: FrameIndex, recording: Recording, element: ScreenElement) -> str:
-    """All text of an element; of a call with a result, that result in full. Raises `CannotRead`."""
-    if isinstance(element, ToolCall) and (reply := call_details(index, element).reply()):
-        return recording.resolve(reply.text)
-    return element_text(element, View.full(thinking=True))
+    """All text of an element; of a change the diff, and of another call its command and its result in full.
+
+    Raises `CannotRead`.
+    """
+    if not isinstance(element, ToolCall) or (reply := (call := call_details(index, element)).reply()) is None:
+        return element_text(element, View.full(thinking=True))
+    given = call.to_parts(reply).given
+    diffs = [part.text for part in given if isinstance(part, Diff)]
+    if diffs and not reply.is_error:
+        return "\n".join(diffs)
+    commands = [f"$ {part.text}" for part in given if isinstance(part, Code) and part.language == "bash"]
+    return "\n".join((*commands, recording.resolve(reply.text)))
 
 
 def copy_notice(size: int) -> str:
