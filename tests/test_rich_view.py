@@ -177,8 +177,11 @@ def test_a_todo_list_is_shown_as_it_stands() -> None:
 def test_a_long_todo_list_begins_where_work_is_done() -> None:
     todos = [{"content": f"task {number}", "status": "completed" if number < 30 else "pending"} for number in range(40)]
     rows = called("TodoWrite", {"todos": todos}, "ok")
-    assert rows[1] == "    ☑ task 28"
-    assert rows[-1] == "    +28 items"
+    assert rows[1:3] == ["    +28 items", "    ☑ task 28"]
+    assert rows[-1] == "    ☐ task 39"
+    todos[10]["status"] = "pending"
+    rows = called("TodoWrite", {"todos": todos}, "ok")
+    assert (rows[1], rows[2], rows[-1]) == ("    +8 items", "    ☑ task 8", "    +20 items")
 
 
 def test_a_change_of_a_task_shows_the_whole_list() -> None:

@@ -46,8 +46,8 @@ def test_the_shown_part_is_that_of_the_whole_list(
     copy = noted(later, tasks.copy())
     for each in (tasks, copy):
         whole = tools.call_brief(tools.TODO_LIST, {"todos": items(listed(each))}, reply)
-        shown, total = each.around_work(DONE_ITEMS, LIST_ITEMS)
-        assert tools.list_brief(items(shown), total, reply) == whole
+        shown, above, below = each.around_work(DONE_ITEMS, LIST_ITEMS)
+        assert tools.list_brief(items(shown), above, below, reply) == whole
 
 
 def calls_for(count: int) -> int:

@@ -326,10 +326,9 @@ def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = No
     more = folded.more
     if folded.rows is not None and len(rows) > folded.rows:
         rows, more = rows[: folded.rows], more + len(rows) - folded.rows
-    if not more:
-        return rows
-    note: Row = [_more(more, "item" if isinstance(part, Checklist) else "line")]
-    return [note, *rows] if folded.is_end else [*rows, note]
+    thing = "item" if isinstance(part, Checklist) else "line"
+    head, tail = ([[_more(count, thing)]] if count else [] for count in (folded.above, more))
+    return [*head, *rows, *tail]
 
 
 def _more(count: int, thing: str) -> Segment:

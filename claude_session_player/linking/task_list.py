@@ -41,10 +41,11 @@ class ListedTask(Struct, frozen=True):
 
 
 class TaskWindow(NamedTuple):
-    """Some tasks in a row, with their numbers, and how many there are in all."""
+    """Some tasks in a row, with their numbers, and how many there are above and below them."""
 
     tasks: list[tuple[str, ListedTask]]
-    total: int
+    above: int
+    below: int
 
 
 class TaskList:
@@ -127,7 +128,7 @@ class TaskList:
         first = bisect_left(self._listed, self._open[0]) if self._open else total
         start = max(min(first - before, total - count), 0)
         numbers = [self._numbers[place] for place in self._listed[start : start + count]]
-        return TaskWindow([(number, self._tasks[number]) for number in numbers], total)
+        return TaskWindow([(number, self._tasks[number]) for number in numbers], start, total - start - len(numbers))
 
     def copy(self) -> TaskList:
         """An independent copy."""

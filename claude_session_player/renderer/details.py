@@ -41,9 +41,9 @@ def add_brief(state: ScreenState, call: ToolCall, reply: ToolReply) -> None:
     if state.tasks is None:
         state.tasks = TaskList()
     state.tasks.note(call.tool_name, call.input, reply.structured, reply.text)
-    tasks, total = state.tasks.around_work(DONE_ITEMS, LIST_ITEMS)
+    tasks, above, below = state.tasks.around_work(DONE_ITEMS, LIST_ITEMS)
     items = [{"content": f"#{number} {task.subject}", "status": task.status} for number, task in tasks]
-    call.brief = tools.list_brief(items, total, reply)
+    call.brief = tools.list_brief(items, above, below, reply)
 
 
 def add_server_result(state: ScreenState, event: Assistant, block: UnknownBlock) -> bool:

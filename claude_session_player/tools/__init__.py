@@ -210,10 +210,10 @@ def call_brief(name: str, tool_input: Any, reply: ToolReply | None) -> CallBrief
     )
 
 
-def list_brief(items: list[dict[str, Any]], total: int, reply: ToolReply) -> CallBrief:
-    """A task list at a glance, of which only the items that are shown are given, and how many there are in all."""
+def list_brief(items: list[dict[str, Any]], above: int, below: int, reply: ToolReply) -> CallBrief:
+    """A task list at a glance: the items that are shown, and how many there are above and below them."""
     whole = call_brief(TODO_LIST, {"todos": items}, reply)
-    given = tuple(replace(folded, more=total - len(items)) for folded in whole.given) if items else whole.given
+    given = tuple(replace(folded, more=below, above=above) for folded in whole.given) if items else whole.given
     return replace(whole, given=given)
 
 

@@ -45,8 +45,8 @@ class Folded(Struct, frozen=True, gc=False):
 
     part: Part
     more: int = 0
-    is_end: bool = False
-    """True if these are the last lines, so that the others are above them."""
+    """How many are below these."""
+    above: int = 0
     rows: int | None = None
     """How many rows may be drawn, of a part whose lines wrap."""
 
@@ -102,14 +102,19 @@ def fold(
         case Code(text, language, limit):
             if not text or (limit == 0 and not is_forced):
                 return None
-            lines, more = _last_lines(text, OUTPUT_LINES) if is_end else _first_lines(text, OUTPUT_LINES)
-            return Folded(Code("\n".join(lines), language), more, is_end and more > 0)
+            if is_end:
+                lines, above = _last_lines(text, OUTPUT_LINES)
+                return Folded(Code("\n".join(lines), language), above=above)
+            lines, more = _first_lines(text, OUTPUT_LINES)
+            return Folded(Code("\n".join(lines), language), more)
         case Prose(text):
             lines, more = _first_lines(text, prose_lines)
             return Folded(Prose("\n".join(lines)), more, rows=prose_lines)
         case Checklist(items):
             start = _first_open(part)
-            return Folded(Checklist(items[start : start + LIST_ITEMS]), max(len(items) - LIST_ITEMS, 0))
+            return Folded(
+                Checklist(items[start : start + LIST_ITEMS]), max(len(items) - start - LIST_ITEMS, 0), above=start
+            )
         case Data(value):
             return Folded(Code(_cut_line(lenient_json.compact(value), _DATA_WIDTH), "json"))
     return None  # pictures are shown on demand
