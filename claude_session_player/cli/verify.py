@@ -15,7 +15,7 @@ from claude_session_player.cli._output import has_colours, note, print_records, 
 from claude_session_player.cli._refs import complete_ref, locate, needs_store
 from claude_session_player.doctor import FINDING_KINDS, SESSION_NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
-from claude_session_player.store import AGENT_PREFIX, SESSION_SUFFIX, Filter
+from claude_session_player.store import AGENT_PREFIX, LATEST, SESSION_SUFFIX, Filter
 from claude_session_player.util import humanize
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.text import display_path, printable
@@ -49,7 +49,7 @@ class NotVerified(SessionError):
 
 @click.command(
     epilog=examples(
-        ("verify latest", "the last active session"),
+        ("verify", "the last active session of this project"),
         ("verify --all", "how many findings of each kind there are"),
         ("verify --all --kind cut-line", "each finding of a kind"),
         ("verify --project kettle --json", "one project, for scripts"),
@@ -89,17 +89,14 @@ def command(
 ) -> int:
     """Check sessions for damage and inconsistencies.
 
-    REF is a file, an id, latest or a title: see 'help refs'; sub-agents are checked with their session. Instead of
-    naming sessions, select them with filters or --all; the findings are then summed up by kind, unless --kind or
-    --details is given. Each finding has a severity, a line and byte, and advice.
+    REF is a file, an id, latest (the default) or a title: see 'help refs'; sub-agents are checked with their session.
+    Instead of naming sessions, select them with filters or --all; the findings are then summed up by kind, unless
+    --kind or --details is given. Each finding has a severity, a line and byte, and advice.
 
     Exit codes: 0 nothing found, 1 something found, 2 a session cannot be read or does not exist.
     """
     if not (refs or is_all or filter != Filter()):
-        every = shlex.join(("verify", "--all", *stores.words))
-        raise click.UsageError(
-            f"no sessions selected: {every!r} checks all; or name some, or use a filter like --project"
-        )
+        refs = (LATEST,)
     try:
         with stores.open(required=not refs or any(map(needs_store, refs))) as store:
             files = _named_files(store, refs) if refs else _matching_files(store, filter)
