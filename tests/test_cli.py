@@ -556,9 +556,3 @@ def test_a_misspelt_latest_is_recognized_with_or_without_a_store(
 
 def test_what_only_resembles_latest_needs_a_store(tmp_path: Path) -> None:
     assert csp("show", "lasting", CLAUDE_CONFIG_DIR=str(tmp_path / "none")).returncode == 6
-
-
-def test_verify_without_sessions_says_what_to_type(tmp_path: Path) -> None:
-    done = csp("verify", "--root", tmp_path)
-    assert done.returncode == 2
-    assert f'"verify --all --root {tmp_path}" checks all' in done.stderr.decode().replace("'", '"')

@@ -387,13 +387,11 @@ _ACTIVITIES: Final[dict[str, Callable[[ProgressData], ToolActivity]]] = {
     "agent_progress": lambda data: ToolActivity("agent"),
     "hook_progress": lambda data: ToolActivity("hook", strip_escapes(data.hook_name or "")),
     "query_update": lambda data: ToolActivity("query", strip_escapes(data.query or "")),
-    "search_results_received": lambda data: ToolActivity("results", _number(data.result_count)),
+    "search_results_received": lambda data: ToolActivity(
+        "results", "" if data.result_count is None else str(data.result_count)
+    ),
     "waiting_for_task": lambda data: ToolActivity("waiting", strip_escapes(data.task_description or "")),
 }
-
-
-def _number(value: float | str | None) -> str:
-    return "" if value is None else str(value)
 
 
 # --- other records ----------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from claude_session_player.playback import replay
 from claude_session_player.renderer import render
 from claude_session_player.tui import listing
 from claude_session_player.tui.jobs import PreviewReady, PreviewRequest
-from claude_session_player.tui.widgets.rows import element_rows, text_rows
-from claude_session_player.tui.widgets.screen_pane import CURSOR, NO_CURSOR, element_lines, highlight_matches
+from claude_session_player.tui.widgets.rows import element_rows, highlight_matches, text_rows
+from claude_session_player.tui.widgets.screen_pane import CURSOR, NO_CURSOR, element_lines
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import printable
 

@@ -1,12 +1,13 @@
-"""Rows of a terminal as Textual draws them."""
+"""Rows of a terminal as Textual draws them, and the texts that are highlighted in them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
+from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from claude_session_player.export.drawing import Row
     from claude_session_player.models import ScreenElement, View
+
+_MATCH: Final = Style(color="black", bgcolor="yellow", dim=False)
 
 
 def terminal_theme() -> str:
@@ -51,3 +54,25 @@ class DrawnMarkdown:
         for row in markdown_rows(self.text, options.max_width):
             yield from row
             yield Segment.line()
+
+
+def highlight_matches(strip: Strip, needle: str) -> Strip:
+    """A row with every occurrence of a text highlighted, in upper or lower case.
+
+    >>> [segment.text for segment in highlight_matches(Strip([Segment("One tea, two Teas")]), "tea")]
+    ['One ', 'tea', ', two ', 'Tea', 's']
+    """
+    text, wanted = strip.text.lower(), needle.lower()
+    if wanted not in text or len(text) != len(strip.text):  # some characters are longer in lower case
+        return strip
+    parts: list[Strip] = []
+    end = 0
+    while (start := text.find(wanted, end)) >= 0:
+        left, right = strip.index_to_cell_position(start), strip.index_to_cell_position(start + len(wanted))
+        parts += [strip.crop(strip.index_to_cell_position(end), left), _highlighted_strip(strip.crop(left, right))]
+        end = start + len(wanted)
+    return Strip.join([*parts, strip.crop(strip.index_to_cell_position(end))])
+
+
+def _highlighted_strip(strip: Strip) -> Strip:
+    return Strip([Segment(segment.text, (segment.style or Style()) + _MATCH) for segment in strip])

@@ -24,7 +24,7 @@ from claude_session_player.models import (
     UserMessage,
     View,
 )
-from claude_session_player.tui.widgets.rows import element_rows
+from claude_session_player.tui.widgets.rows import element_rows, highlight_matches
 
 
 class RowPlace(NamedTuple):
@@ -133,7 +133,6 @@ class Viewport:
 CURSOR: Final = Segment("▌", Style(color="blue"))
 NO_CURSOR: Final = Segment(" ")
 """What is before the rows of an element."""
-_MATCH: Final = Style(color="black", bgcolor="yellow", dim=False)
 _NO_STYLE: Final = Style()
 """Without colours, Textual expects every segment to have a style."""
 _HINT: Final = Style(reverse=True)
@@ -481,25 +480,3 @@ def scroll_hint(unseen: int) -> str:
     ('↓ 12 new · End', '↓ End')
     """
     return f"↓ {unseen} new · End" if unseen else "↓ End"
-
-
-def highlight_matches(strip: Strip, needle: str) -> Strip:
-    """A row with every occurrence of a text highlighted, in upper or lower case.
-
-    >>> [segment.text for segment in highlight_matches(Strip([Segment("One tea, two Teas")]), "tea")]
-    ['One ', 'tea', ', two ', 'Tea', 's']
-    """
-    text, wanted = strip.text.lower(), needle.lower()
-    if wanted not in text or len(text) != len(strip.text):  # some characters are longer in lower case
-        return strip
-    parts: list[Strip] = []
-    end = 0
-    while (start := text.find(wanted, end)) >= 0:
-        left, right = strip.index_to_cell_position(start), strip.index_to_cell_position(start + len(wanted))
-        parts += [strip.crop(strip.index_to_cell_position(end), left), _highlighted_strip(strip.crop(left, right))]
-        end = start + len(wanted)
-    return Strip.join([*parts, strip.crop(strip.index_to_cell_position(end))])
-
-
-def _highlighted_strip(strip: Strip) -> Strip:
-    return Strip([Segment(segment.text, (segment.style or Style()) + _MATCH) for segment in strip])
