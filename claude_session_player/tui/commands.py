@@ -111,6 +111,9 @@ class KeyPalette(CommandPalette):
     """The palette with the commands of the present screen."""
 
     def _action_command_list(self, action: str) -> None:
-        """Scroll, unless there is no room for a single row: Textual fails there."""
-        if self.query_one(CommandList).scrollable_content_region:
+        """Choose a command, or scroll if there is room for a single row: Textual fails where there is none.
+
+        There may be none yet when keys come faster than the list is laid out.
+        """
+        if action == "select" or self.query_one(CommandList).scrollable_content_region:
             super()._action_command_list(action)
