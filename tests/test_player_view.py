@@ -7,8 +7,12 @@ from typing import Any, Final
 import pytest
 from textual.pilot import Pilot
 
+from claude_session_player.export import element_rows
+from claude_session_player.export.drawing import Row, markdown_rows
 from claude_session_player.models import View
+from claude_session_player.player.timeline import LinePosition
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
+from claude_session_player.tui.player_search import HitLines
 from tests.builder import SessionBuilder, call, text
 from tests.players import Clock, keys, played, recording, to_agent
 from tests.screens import LARGE, run, text_of, until
@@ -68,6 +72,60 @@ def test_the_footer_offers_to_unfold_what_has_more_to_show(words: str, is_offere
     words = f'<agent-message from="ada">{words}</agent-message>' if is_from_agent else words
     shown = played(keys("end"), recording(SessionBuilder().prompt(words)), **RICH)
     assert ("Enter unfold" in shown) == is_offered
+
+
+@pytest.mark.parametrize("is_from_agent", [False, True])
+def test_the_screen_of_the_terminal_offers_to_unfold_no_prompt(is_from_agent: bool) -> None:
+    words = "tea " * 9000
+    words = f'<agent-message from="ada">{words}</agent-message>' if is_from_agent else words
+    assert "Enter unfold" not in played(keys("end"), recording(SessionBuilder().prompt(words)))
+
+
+def test_a_prompt_that_is_too_long_by_the_column_of_the_cursor_can_be_unfolded() -> None:
+    """The rows are as wide as the pane without the column of the cursor."""
+    words = "\n".join([*(f"line {number}" for number in range(24)), "x" * 78])
+    shown = played(keys("end", "home"), recording(SessionBuilder().prompt(words)), **RICH)
+    assert ("+2 rows" in shown, "Enter unfold" in shown) == (True, True)
+
+
+def test_a_message_under_the_cursor_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "\n\n".join(f"```py\nx = {number}\n```" for number in range(20))
+    session = SessionBuilder().prompt("Go").prompt(f'<agent-message from="ada">{said}</agent-message>')
+    drawn: list[str] = []
+
+    def draw(text: str, width: int) -> list[Row]:
+        drawn.append(text)
+        return markdown_rows(text, width)
+
+    monkeypatch.setattr(element_rows, "markdown_rows", draw)
+
+    async def press(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await keys("end")(pilot, screen)
+        assert screen.pane.is_cursor_folded
+        drawn.clear()
+        await keys("plus", "minus", "r", "r", "up", "down", "end", "end")(pilot, screen)
+        for _ in range(3):
+            screen.tick()
+        assert screen.pane.is_cursor_folded
+
+    played(press, recording(session), **RICH)
+    assert drawn == []
+
+
+@pytest.mark.parametrize("width", range(76, 81))
+@pytest.mark.parametrize("is_code", [False, True])
+def test_a_hit_in_plain_sight_is_not_said_to_be_out_of_sight(width: int, is_code: bool) -> None:
+    words = "alpha " * 11 + "needle haystack " + "omega " * 20
+    session = SessionBuilder().prompt(f"{words}\n" * (not is_code) + "line\n" * 40)
+    if is_code:
+        session.response(text("```\n" + "x" * 70 + "needle haystack\n```"))
+    line = 2 if is_code else 1
+
+    async def look(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        assert not screen.pane.is_element_unfolded(line - 1)
+
+    there: dict[str, Any] = {"hits": HitLines(line, (line,), ("needle haystack",)), "start": LinePosition(line)}
+    assert "is not shown" not in played(look, recording(session), (width, 24), **there, **RICH)
 
 
 def test_the_footer_offers_to_unfold_an_edit_that_is_not_done_yet() -> None:

@@ -9,8 +9,10 @@ from rich.text import Span, Text
 
 from claude_session_player.export import drawing, terminal
 from claude_session_player.export.drawing import MOST_DRAWN, crop_row, markdown_rows, row_text, row_width
+from claude_session_player.export.element_rows import draw_element, is_shortened
 from claude_session_player.models import (
     AssistantText,
+    PeerMessage,
     SystemOutput,
     ThinkingIndicator,
     ToolCall,
@@ -18,7 +20,7 @@ from claude_session_player.models import (
     UserMessage,
     View,
 )
-from claude_session_player.tui.widgets.rows import element_rows
+from claude_session_player.tui.widgets.rows import element_rows, find_match
 
 
 def texts(element: UserMessage | AssistantText | ToolCall | ThinkingIndicator, width: int = 40) -> list[str]:
@@ -132,3 +134,50 @@ def test_stretches_of_a_recording_have_the_styles_of_all_spans_that_cover_them(s
     for start, end, *codes in terminal._styled_spans(text):
         covering = [str(span.style) for span in text.spans if span.start <= start and end <= span.end]
         assert tuple(codes) == terminal._style_codes(" ".join(covering))
+
+
+# --- what is left out, and where a text is -------------------------------------------------------------
+
+AGENT_MESSAGES = ('<agent-message from="ada">{}</agent-message>', "Ada says:\n{}", "*+9 rows*\n\n{}")
+
+
+@given(st.integers(0, 30), st.integers(60, 90), st.integers(8, 120), st.sampled_from(["{}", *AGENT_MESSAGES]))
+def test_what_is_left_out_of_a_prompt_is_known_without_drawing_it_whole(
+    lines: int, last: int, width: int, frame: str
+) -> None:
+    words = frame.format("line\n\n" * lines + "x" * last)
+    for element in (UserMessage(words), PeerMessage(words, "ada")):
+        folded, whole = (draw_element(element, View.rich(), width, is_folded=folded) for folded in (True, False))
+        is_cut = [row_text(row) for row in folded] != [row_text(row) for row in whole]
+        assert is_shortened(element, View.rich(), folded) == is_cut
+        assert not is_shortened(element, View(), draw_element(element, View(), width))
+
+
+def test_a_notice_that_is_shown_by_its_name_alone_has_more_to_show() -> None:
+    notice = PeerMessage("<task-notification><summary>Done</summary><result>42</result></task-notification>", "")
+    folded, whole = (draw_element(notice, View.rich(), 60, is_folded=is_folded) for is_folded in (True, False))
+    assert is_shortened(notice, View.rich(), folded) == (len(folded) < len(whole))
+
+
+SENTENCE = "alpha " * 11 + "needle haystack " + "omega " * 9
+CODE = "```py\n" + "x" * 70 + "needle haystack\n```"
+QUOTE = f"> {SENTENCE}"
+
+
+@given(
+    st.sampled_from([SENTENCE, "x" * 70 + "needle haystack", CODE, QUOTE]),
+    st.integers(0, 20).map("y".__mul__),
+    st.integers(24, 130),
+    st.sampled_from([View.rich(), View()]),
+)
+def test_a_text_that_is_shown_is_found_where_it_begins_however_it_is_wrapped(
+    said: str, start: str, width: int, view: View
+) -> None:
+    words = said.replace("xx", f"{start}xx", 1) if "xx" in said else start + said
+    for element in (UserMessage(words), PeerMessage(words, "ada"), AssistantText(words)):
+        rows = element_rows(element, view, width)
+        row = find_match(rows, ["nothing of this", "Needle  Haystack"])
+        assert row is not None
+        assert find_match(rows[row:], ["needle haystack"]) == 0
+        assert find_match(rows[row + 1 :], ["needle haystack"]) is None
+        assert find_match(rows, ["needle stack"]) is None

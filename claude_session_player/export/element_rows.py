@@ -58,7 +58,7 @@ from claude_session_player.util.text import base_name, mark_controls, one_line, 
 from claude_session_player.util.times import to_epoch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from claude_session_player.export.drawing import Row
 
@@ -90,6 +90,8 @@ _SAYS: Final = ": "
 _NOTE_ROWS: Final = 2
 """Rows of a notice that is not unfolded."""
 _FAILED_MARK: Final = "✗ "
+_MORE: Final = Style(dim=True, italic=True)
+"""The style of what says how much is left out. No other text has this very object as its style."""
 
 
 def draw_element(element: ScreenElement, view: View, width: int, *, is_folded: bool = True) -> list[Row]:
@@ -100,6 +102,17 @@ def draw_element(element: ScreenElement, view: View, width: int, *, is_folded: b
     if isinstance(element, AssistantText) and len(element.text) <= MOST_DRAWN:
         return indent_rows(markdown_rows(element.text, width - 2) or [[]], RESPONSE, _MODEL)
     return text_rows(style_element(_shortened(element), view), width)
+
+
+def is_shortened(element: UserMessage | PeerMessage, view: View, rows: Iterable[Iterable[Segment]]) -> bool:
+    """True if the rows of a prompt or message that is not unfolded leave out some of it; without drawing it again."""
+    if not view.briefs:
+        return False
+    if isinstance(element, PeerMessage) and (messages := parse_peer_messages(element.text)):
+        has_advice = bool(without_peer_messages(element.text))
+        if has_advice or any(message.text and not _message_text(message) for message in messages):
+            return True
+    return any(segment.style is _MORE for row in rows for segment in row)
 
 
 def blank_rows(previous: ScreenElement, element: ScreenElement, view: View) -> int:
@@ -332,7 +345,7 @@ def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = No
 
 
 def _more(count: int, thing: str) -> Segment:
-    return Segment(f"+{plural(count, thing)}", Style(dim=True, italic=True))
+    return Segment(f"+{plural(count, thing)}", _MORE)
 
 
 def hook_rows(element: ToolCall, width: int) -> list[Row]:

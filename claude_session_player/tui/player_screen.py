@@ -387,7 +387,7 @@ class PlayerScreen(ViewScreen):
                     is_at_end=player.is_at_end,
                     is_scrolled=not pane.is_at_end,
                     is_on_agent=isinstance(element, ToolCall) and element.tool_name in AGENTS,
-                    is_on_folded=pane.is_foldable and not pane.is_cursor_unfolded,
+                    is_on_folded=pane.is_cursor_folded,
                     is_on_unfolded=pane.is_cursor_unfolded,
                     can_go_back=self._can_go_back,
                 )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -16,12 +18,14 @@ from claude_session_player.export.drawing import markdown_rows, terminal_shade
 from claude_session_player.export.element_rows import draw_element
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from claude_session_player.export.drawing import Row
     from claude_session_player.models import ScreenElement, View
 
 _MATCH: Final = Style(color="black", bgcolor="yellow", dim=False)
+_ROW_MARKS: Final = r"▎▌┆"
+"""What rows of a text that is set off begin with, on every row."""
 
 
 def terminal_theme() -> str:
@@ -72,6 +76,25 @@ def highlight_matches(strip: Strip, needle: str) -> Strip:
         parts += [strip.crop(strip.index_to_cell_position(end), left), _highlighted_strip(strip.crop(left, right))]
         end = start + len(wanted)
     return Strip.join([*parts, strip.crop(strip.index_to_cell_position(end))])
+
+
+def find_match(rows: Sequence[Strip], needles: Iterable[str]) -> int | None:
+    """The row in which one of some texts begins, in upper or lower case; it may go on in the rows below.
+
+    >>> rows = [Strip([Segment(text)]) for text in ("▎ a needle   ", "▎ hay", "▎ stack")]
+    >>> find_match(rows, ["Needle Haystack"]), find_match(rows, ["nee dle"])
+    (0, None)
+    """
+    text = "\n".join(row.text.rstrip() for row in rows).lower()
+    starts = [found.start() for needle in needles if (found := _wrapped_pattern(needle).search(text))]
+    return text.count("\n", 0, min(starts)) if starts else None
+
+
+@lru_cache(maxsize=16)
+def _wrapped_pattern(needle: str) -> re.Pattern[str]:
+    """Finds a text in rows: between words is any space, and a row may end anywhere."""
+    words = ((re.escape(char) for char in word) for word in needle.lower().split())
+    return re.compile(rf"\s[{_ROW_MARKS}\s]*".join(rf"(?:\n[{_ROW_MARKS} ]*)?".join(word) for word in words))
 
 
 def _highlighted_strip(strip: Strip) -> Strip:

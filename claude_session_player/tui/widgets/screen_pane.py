@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from claude_session_player.export.element_rows import blank_rows, draw_element
+from claude_session_player.export.element_rows import blank_rows, is_shortened
 from claude_session_player.models import (
     Note,
     PeerMessage,
@@ -24,7 +24,7 @@ from claude_session_player.models import (
     UserMessage,
     View,
 )
-from claude_session_player.tui.widgets.rows import element_rows, highlight_matches
+from claude_session_player.tui.widgets.rows import element_rows, find_match, highlight_matches
 
 
 class RowPlace(NamedTuple):
@@ -139,8 +139,6 @@ _HINT: Final = Style(reverse=True)
 _BLANK: Final = Strip([])
 _CACHE_SIZE: Final = 2000
 _WHEEL_ROWS: Final = 3
-_LONG_TEXT: Final = 5000
-"""Characters from which on a prompt has more to show, without drawing it to know."""
 
 ElementKey = tuple[int, int]
 """Identifies an element across frames: its line, and its number among the elements of this line."""
@@ -155,6 +153,8 @@ class _CachedRows(NamedTuple):
     is_unfolded: bool
     has_gap: bool
     rows: list[Strip]
+    is_shortened: bool
+    """True if it is a prompt or message that is not unfolded, and of which these rows leave out some."""
 
 
 class ScreenPane(Widget, can_focus=True):
@@ -291,19 +291,27 @@ class ScreenPane(Widget, can_focus=True):
         return Strip([mark, *strip]).adjust_cell_length(self.size.width).apply_style(_NO_STYLE)
 
     def _rows(self, number: int) -> list[Strip]:
+        return self._drawn(number).rows
+
+    def _drawn(self, number: int) -> _CachedRows:
         element = self._elements[number]
         has_gap = self._gap(number) > 0
         is_unfolded = self.is_element_unfolded(number)
         cached = self._cache.get(id(element))
         if cached is not None and cached.element is element and cached[1:3] == (is_unfolded, has_gap):
-            return cached.rows
+            return cached
         width = self.size.width - 1
         rows = self._detail_rows(element, width) if is_unfolded else element_rows(element, self.view, width)
         rows = [_BLANK, *rows] if has_gap else rows
         if len(self._cache) >= _CACHE_SIZE:
             self._cache.clear()
-        self._cache[id(element)] = _CachedRows(element, is_unfolded, has_gap, rows)
-        return rows
+        is_short = (
+            isinstance(element, UserMessage | PeerMessage)
+            and not is_unfolded
+            and is_shortened(element, self.view, rows)
+        )
+        drawn = self._cache[id(element)] = _CachedRows(element, is_unfolded, has_gap, rows, is_short)
+        return drawn
 
     def _gap(self, number: int) -> int:
         """How many empty rows are above an element."""
@@ -322,17 +330,13 @@ class ScreenPane(Widget, can_focus=True):
         return self._elements[self.cursor] if self._elements else None
 
     @property
-    def is_foldable(self) -> bool:
-        """True if the element at the cursor may have more to show than its first rows."""
+    def is_cursor_folded(self) -> bool:
+        """True if the element at the cursor is not unfolded, and may have more to show than its first rows."""
         element = self.element
         if isinstance(element, UserMessage | PeerMessage):
-            if len(element.text) > _LONG_TEXT:
-                return True
-            folded, whole = (
-                draw_element(element, self.view, self.size.width, is_folded=is_folded) for is_folded in (True, False)
-            )
-            return len(folded) < len(whole)
-        return isinstance(element, ToolCall | ThinkingIndicator | SystemOutput | Note)
+            return bool(self.size) and self._drawn(self.cursor).is_shortened
+        is_foldable = isinstance(element, ToolCall | ThinkingIndicator | SystemOutput | Note)
+        return is_foldable and not self.is_cursor_unfolded
 
     @property
     def is_cursor_unfolded(self) -> bool:
@@ -359,17 +363,12 @@ class ScreenPane(Widget, can_focus=True):
     def move_to_match(self, number: int) -> None:
         """Put the cursor on an element, and make the first row with a text that is highlighted visible."""
         self._set_cursor(number)
-        self._viewport.reveal_row(number, self._match_row(number) or 0)
+        self._viewport.reveal_row(number, find_match(self._rows(number), self.needles) or 0)
         self._settle()
 
     def has_match(self, number: int) -> bool:
-        """True if a text that is highlighted is in an element as it is shown now; it may go on in the next row."""
-        text = " ".join(" ".join(row.text for row in self._rows(number)).lower().split())
-        return not self.needles or any(" ".join(needle.lower().split()) in text for needle in self.needles)
-
-    def _match_row(self, number: int) -> int | None:
-        rows = enumerate(row.text.lower() for row in self._rows(number))
-        return next((at for at, text in rows if any(needle.lower() in text for needle in self.needles)), None)
+        """True if a text that is highlighted is in an element as it is shown now."""
+        return not self.needles or find_match(self._rows(number), self.needles) is not None
 
     def _set_cursor(self, number: int) -> None:
         self._cursor = None if number == len(self._elements) - 1 else number
