@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,17 @@ from textual.pilot import Pilot
 
 from claude_session_player.player import SPEEDS
 from claude_session_player.tui.commands import KeyPalette, commands_of, key_names
-from claude_session_player.tui.keys import BROWSE_HELP, PALETTE, PLAYER_KEYS, RUNNING_KEYS, THEME, Key
+from claude_session_player.tui.keys import BROWSE_HELP, MOTION, PALETTE, PLAYER_KEYS, RUNNING_KEYS, THEME, Key
 from claude_session_player.tui.popups import TextPopup
 from claude_session_player.util.settings import THEMES, remembered_theme
 from tests.players import player, screen_of
 from tests.screens import LARGE, check_picture, run, text_of, until
+
+ABOUT_CURSOR = (
+    "copy the element at the cursor",
+    "open the sub-agent at or above the cursor, or go back",
+    "first frame",
+)
 
 
 async def _choose(pilot: Pilot[Any], words: str) -> None:
@@ -39,6 +46,33 @@ def test_every_key_has_a_command(keys: tuple[Key, ...]) -> None:
         assert all(pressed in ",".join(key.keys) for _, _, pressed in names)
 
 
+def test_what_only_moves_the_cursor_or_scrolls_is_no_command() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        names = [command.name for command in commands_of(app.screen)]
+        assert not [name for name in names if re.search("scroll|cursor|: e error", name) and name not in ABOUT_CURSOR]
+
+    run(app, script)
+
+
+@pytest.mark.parametrize("what", [what for _, what in MOTION.seconds])
+def test_what_two_keys_go_to_is_a_command_in_either_direction(what: str) -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(app)
+        await pilot.press("space", "home")
+        await _choose(pilot, f"next {what}")
+        position = screen.player.position
+        assert position > 0
+        await pilot.press("end")
+        await _choose(pilot, f"previous {what}")
+        assert position <= screen.player.position < screen.player.count - 1
+
+    run(app, script)
+
+
 def test_the_palette_offers_every_key_every_speed_and_every_theme() -> None:
     app, _ = player()
 
@@ -47,7 +81,8 @@ def test_the_palette_offers_every_key_every_speed_and_every_theme() -> None:
         assert len(names) == len(set(names))
         assert {f"theme {theme}" for theme in THEMES} <= set(names)
         assert {f"speed {speed:g}×" for speed in SPEEDS} <= set(names)
-        assert {name for key in PLAYER_KEYS if key is not PALETTE for name, _, _ in key_names(key)} <= set(names)
+        offered = [key for key in PLAYER_KEYS if key is not PALETTE and key.is_command]
+        assert {name for key in offered for name, _, _ in key_names(key)} <= set(names)
 
     run(app, script)
 

@@ -132,6 +132,44 @@ def test_a_motion_makes_one_screen(names: tuple[str, ...]) -> None:
     run(app, script)
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        (NEXT, "e"),
+        ("m", NEXT, "e"),
+        ("plus", NEXT, "e"),
+        ("space", NEXT, "e"),
+        (NEXT, "e", "plus", NEXT, "p", "m"),
+        ("end", BEFORE, "d", "m", "plus"),
+        ("plus", NEXT, "x", "m"),
+    ],
+)
+def test_keys_that_arrive_at_once_do_what_they_do_one_by_one(typed: tuple[str, ...]) -> None:
+    """Over a slow connection, several keys come in one read."""
+    screens: list[tuple[int, bool, bool, float, str]] = []
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = pilot.app.screen
+        assert isinstance(screen, PlayerScreen)
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("space", "home")
+        for name in typed:
+            pilot.app.simulate_key(name)
+            if not screens:
+                await pilot.pause()
+        await pilot.pause()
+        await pilot.pause()
+        player = screen.player
+        screens.append(
+            (screen.playback.line, player.is_playing, player.has_highlights_only, player.speed, screen.pending_keys)
+        )
+
+    for _ in range(2):
+        run(player()[0], script)
+    assert screens[0] == screens[1]
+    assert screens[0][0] > 1 or "x" in typed
+
+
 def test_both_keys_to_a_prompt_do_the_same() -> None:
     (first, _), (second, _) = after("up", "shift+right"), after("up", NEXT, "p")
     assert first.player.position == second.player.position > 0

@@ -82,6 +82,10 @@ def test_a_walk_through_the_player_on_a_real_terminal(tmp_path: Path) -> None:
     assert "Thank you." in chapters
     walk.press("bell\r", "1 of ")
     walk.press("]e", "✗ Read")
+    walk.child.send("m[d")  # in one read
+    walk.until(lambda text: "▌● Edit" in text and "highlights" in text)
+    walk.child.send("m]e")
+    walk.until(lambda text: "▌✗ Read" in text and "highlights" not in text)
     walk.press("m", "highlights")
     walk.press("m", "no such file")
     assert "Play" in walk.press("?", "next or previous frame")

@@ -1,4 +1,4 @@
-"""The commands of the command palette: every key of the present screen by its sentence, the speeds, and the themes."""
+"""The commands of the command palette: what the keys of the present screen do, the speeds, and the themes."""
 
 from __future__ import annotations
 
@@ -55,12 +55,26 @@ def commands_of(screen: Screen[Any]) -> Iterator[Command]:
     """The commands that a screen has now: those of its keys, and the themes."""
     app: App[Any] = screen.app
     keys: Sequence[Key] = getattr(screen, "KEYS", () if isinstance(screen, ModalScreen) else getattr(app, "KEYS", ()))
+    known: set[str] = set()
     for key in sorted(keys, key=_has_speeds):
-        if key.actions != PALETTE.actions:
-            for name, label, pressed in key_names(key):
-                yield Command(name, label, partial(_press, screen, pressed, _action(key, pressed)))
+        if key.is_command and key.actions != PALETTE.actions:
+            for command in _key_commands(screen, key):
+                if command.name not in known:  # two keys may do the same
+                    known.add(command.name)
+                    yield command
     for theme in THEMES:
         yield Command(f"theme {theme}", "", partial(_run, screen, f"app.theme('{theme}')"))
+
+
+def _key_commands(screen: Screen[Any], key: Key) -> Iterator[Command]:
+    """The commands of a key; of one that another key has to follow, a command for each of both keys."""
+    if not key.seconds:
+        for name, label, pressed in key_names(key):
+            yield Command(name, label, partial(_press, screen, pressed, _action(key, pressed)))
+    for second, what in key.seconds:
+        for way, label, action in zip(("next", "previous"), key.label.split(" "), key.actions, strict=True):
+            run = partial(_run, screen, f"{action.removesuffix(')')}, '{second}')")
+            yield Command(f"{way} {what}", f"{label}{second}", run)
 
 
 def _has_speeds(key: Key) -> bool:

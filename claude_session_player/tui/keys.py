@@ -36,6 +36,10 @@ class Key(NamedTuple):
     """It is handled first, so that whatever is typed after it, however fast, goes to the line that it opens."""
     group: KeyGroup = KeyGroup.WINDOW
     """The heading of the help under which it is found."""
+    is_command: bool = True
+    """False for keys that only move the cursor or scroll: nobody looks for these by their names."""
+    seconds: tuple[tuple[str, str], ...] = ()
+    """The keys of which one has to follow, and what each of them stands for."""
 
 
 def bindings(keys: Sequence[Key]) -> list[BindingType]:
@@ -133,7 +137,15 @@ PLAYER_KEYS: Final = (
         group=KeyGroup.MOVE,
     ),
     Key(("t",), ("thinking",), "t", "thinking", "show or hide thinking", group=KeyGroup.SHOW),
-    Key(("up", "down"), ("cursor(-1)", "cursor(1)"), "↑ ↓", "cursor", "move the cursor", group=KeyGroup.MOVE),
+    Key(
+        ("up", "down"),
+        ("cursor(-1)", "cursor(1)"),
+        "↑ ↓",
+        "cursor",
+        "move the cursor",
+        group=KeyGroup.MOVE,
+        is_command=False,
+    ),
     UNFOLD,
     Key(
         ("e", "E"),
@@ -158,6 +170,7 @@ PLAYER_KEYS: Final = (
         "scroll",
         "scrolling back pauses following; press End to catch up",
         group=KeyGroup.MOVE,
+        is_command=False,
     ),
     AGENT,
     BACK,
@@ -177,6 +190,7 @@ PLAYER_KEYS: Final = (
         "side pane",
         "scroll the element beside the session",
         group=KeyGroup.SHOW,
+        is_command=False,
     ),
     Key(("y",), ("copy",), "y", "copy", "copy the element at the cursor", group=KeyGroup.SESSION),
     HELP,
@@ -210,17 +224,18 @@ HIGHLIGHTS: Final = Key(
     "play only prompts, responses, edits and errors, or all",
     group=KeyGroup.PLAY,
 )
+MOTION: Final = Key(
+    ("right_square_bracket", "left_square_bracket"),
+    ("screen.motion(1)", "screen.motion(-1)"),
+    "] [",
+    "next …",
+    "next or previous: e error, d edit, a sub-agent, p prompt",
+    group=KeyGroup.MOVE,
+    seconds=(("e", "error"), ("d", "edit"), ("a", "sub-agent"), ("p", "prompt")),
+)
 MOTION_KEYS: Final = (
     CHAPTERS,
-    Key(
-        ("right_square_bracket", "left_square_bracket"),
-        ("screen.motion(1)", "screen.motion(-1)"),
-        "] [",
-        "next …",
-        "next or previous: e error, d edit, a sub-agent, p prompt",
-        True,
-        KeyGroup.MOVE,
-    ),
+    MOTION,
     HIGHLIGHTS,
     Key(
         ("R",),
@@ -247,6 +262,7 @@ MOVE: Final = Key(
     "move",
     "move; also k, j, PgUp, PgDn, Home, End and the mouse; click a heading to sort",
     group=KeyGroup.MOVE,
+    is_command=False,
 )
 _PLAY: Final = Key(
     ("enter",),
@@ -308,6 +324,7 @@ _SCROLL: Final = Key(
     "scroll",
     "scroll the preview; also ⇧↓ ⇧↑ and the wheel",
     group=KeyGroup.MOVE,
+    is_command=False,
 )
 _SORT: Final = Key(
     ("s", "S"),
@@ -388,7 +405,15 @@ HIT_KEYS: Final = (
 """The keys of the table while it shows what a search found."""
 FILTER_KEYS: Final = (
     _PLAY,
-    Key(("down,up",), ("screen.table",), "↑ ↓", "to the table", "while typing: back to the table", group=KeyGroup.MOVE),
+    Key(
+        ("down,up",),
+        ("screen.table",),
+        "↑ ↓",
+        "to the table",
+        "while typing: back to the table",
+        group=KeyGroup.MOVE,
+        is_command=False,
+    ),
     _SEARCH._replace(word="search everything"),
     _ALL,
 )
@@ -423,7 +448,15 @@ RUNNING_KEYS: Final = (
         group=KeyGroup.SESSION,
     ),
     Key(("R",), ("resume",), "R", "resume", "show the command that resumes the session", group=KeyGroup.SESSION),
-    Key(("up,k", "down,j"), ("move(-1)", "move(1)"), "↑ ↓", "move", "previous or next session", group=KeyGroup.MOVE),
+    Key(
+        ("up,k", "down,j"),
+        ("move(-1)", "move(1)"),
+        "↑ ↓",
+        "move",
+        "previous or next session",
+        group=KeyGroup.MOVE,
+        is_command=False,
+    ),
     HELP,
     QUIT,
     Key(

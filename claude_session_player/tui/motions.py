@@ -9,20 +9,17 @@ from textual.widgets import Input
 
 from claude_session_player.errors import SessionError
 from claude_session_player.player import FrameMark, list_chapters, parse_position
-from claude_session_player.tui.keys import MOTION_KEYS, bindings
+from claude_session_player.tui.keys import MOTION, MOTION_KEYS, bindings
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.player_search import SearchBar
 from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopup
 
-_MOTIONS: Final[dict[str, tuple[FrameMark, str]]] = {
-    "e": (FrameMark.ERROR, "error"),
-    "d": (FrameMark.EDIT, "edit"),
-    "a": (FrameMark.AGENT, "sub-agent"),
-    "p": (FrameMark.PROMPT, "prompt"),
-}
-"""The second key of a motion: what it goes to, and its name."""
-_FIRST_KEYS: Final = {1: "]", -1: "["}
-_PRIORITY_ACTIONS: Final = ("goto", "search", "motion")
+_MARKS: Final = {"e": FrameMark.ERROR, "d": FrameMark.EDIT, "a": FrameMark.AGENT, "p": FrameMark.PROMPT}
+"""What the second key of a motion goes to."""
+_NAMES: Final = dict(MOTION.seconds)
+_DIRECTIONS: Final = dict(zip(MOTION.keys, (1, -1), strict=True))
+_FIRST_LABELS: Final = dict(zip((1, -1), MOTION.label.split(" "), strict=True))
+_PRIORITY_ACTIONS: Final = ("goto", "search")
 """Actions of keys that are handled first; they are ordinary letters where something is typed."""
 
 
@@ -43,23 +40,34 @@ class MotionScreen(PlaybackScreen):
         is_taken = self._motion is not None or isinstance(self.focused, Input)
         return not (action in _PRIORITY_ACTIONS and is_taken)
 
-    def action_motion(self, direction: int) -> None:
-        """Wait for the second key of a motion."""
-        self._motion = direction
-        self.show_status()
+    def action_motion(self, direction: int, second: str = "") -> None:
+        """Go where the second key of a motion leads; without one, wait for it."""
+        if second:
+            self._go_to_mark(_MARKS[second], _NAMES[second], direction)
+        else:
+            self._motion = direction
+            self.show_status()
 
     def on_key(self, event: events.Key) -> None:
-        """The second key of a motion; any other key cancels it."""
+        """Both keys of a motion; any other second key cancels it.
+
+        They come here one after the other, after those that were pressed before. Bindings would not do: those with
+        priority overtake earlier keys, the others may be looked up after the second key was here. What the motion does
+        is done by the application, for the same reason: it does what the keys around the motion are bound to.
+        """
         direction, self._motion = self._motion, None
-        if direction is None:
+        if direction is None and event.key not in _DIRECTIONS:
             return
         event.stop()
         event.prevent_default()
-        self.show_status()
-        if (motion := _MOTIONS.get(event.key)) is not None:
-            self.go_to_mark(*motion, direction)
+        if direction is None:
+            self.action_motion(_DIRECTIONS[event.key])
+        else:
+            self.show_status()
+            if event.key in _MARKS:
+                self.app.call_later(self.action_motion, direction, event.key)
 
-    def go_to_mark(self, mark: FrameMark, name: str, direction: int) -> None:
+    def _go_to_mark(self, mark: FrameMark, name: str, direction: int) -> None:
         """Go to the next or previous frame with a mark, and put the cursor on what it shows."""
         is_found = self.player.go_to_mark(mark, direction)
         self.show_here()
@@ -73,12 +81,12 @@ class MotionScreen(PlaybackScreen):
 
     def action_chapter(self, direction: int) -> None:
         """Go to the next prompt, or to the previous one."""
-        self.go_to_mark(*_MOTIONS["p"], direction)
+        self.action_motion(direction, "p")
 
     @property
     def pending_keys(self) -> str:
         """The first key of a motion whose second key is awaited; for the status line."""
-        return f"{_FIRST_KEYS[self._motion]}…" if self._motion is not None else ""
+        return f"{_FIRST_LABELS[self._motion]}…" if self._motion is not None else ""
 
     # --- positions and matches ------------------------------------------------------------------------------
 
