@@ -449,6 +449,23 @@ def test_a_notification_replaces_the_one_before(builder: StoreBuilder) -> None:
     browse(builder, script)
 
 
+def test_a_notification_ends_with_the_list_or_the_player_that_it_is_about(builder: StoreBuilder) -> None:
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("x")
+        assert notice(app) == "Nothing is folded here."
+        await pilot.press("down", "J")
+        assert notice(app), "it can be read while the cursor is moved"
+        await pilot.press("f")
+        await until(pilot, lambda: isinstance(app.screen, PlayerScreen) and app.screen.is_mounted)
+        assert not notice(app)
+        app.notify("Steam!", severity="error")
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, PlayerScreen))
+        assert not notice(app)
+
+    browse(builder, script)
+
+
 # --- folded sessions --------------------------------------------------------------------------------
 
 

@@ -15,11 +15,12 @@ from textual.widgets import Input, Static
 from claude_session_player.models import View
 from claude_session_player.tui.app import TerminalApp
 from claude_session_player.tui.footer import FooterState, footer_keys
+from claude_session_player.tui.player_screen import PlayerScreen
 from claude_session_player.tui.widgets.element_view import speaker_colour
 from claude_session_player.tui.widgets.header import HeaderFacts
 from claude_session_player.tui.widgets.side_pane import SIDE_WIDTH, SidePane
 from tests.builder import SessionBuilder, text
-from tests.players import player, recording, screen_of, shown_on
+from tests.players import played, player, recording, screen_of, shown_on
 from tests.screens import check_picture, drawn_in, each_shade, each_size, run, text_of, until
 
 WIDE = (200, 40)
@@ -183,6 +184,22 @@ def test_a_key_hides_the_pane_and_shows_it_again() -> None:
         assert "needs 160 columns" in shown_on(app)
 
     run(app, script, WIDE)
+
+
+@pytest.mark.parametrize("key", ["1", "plus", "r", "p", "t", "e", "space"])
+def test_what_is_said_about_a_key_ends_with_the_next_one_that_changes_something(key: str) -> None:
+    async def script(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await pilot.press("o")
+        assert "needs 160 columns" in shown_on(pilot.app)
+        await pilot.press("up", "pageup")
+        assert "needs 160 columns" in shown_on(pilot.app)
+        await pilot.press(key)
+        assert "needs 160 columns" not in shown_on(pilot.app)
+        screen.notify("Steam!", severity="error")
+        await pilot.press("plus")
+        assert "Steam!" in shown_on(pilot.app), "an error stays"
+
+    played(script)
 
 
 def test_a_long_element_is_scrolled_in_the_pane() -> None:

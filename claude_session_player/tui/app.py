@@ -150,6 +150,10 @@ _SIGNAL_CODE: Final = 128
 """What a shell adds to the number of a signal to get an exit code."""
 
 
+_MOVES: Final = frozenset(("cursor", "page", "move", "first", "last", "scroll", "scroll_side"))
+"""Actions that only move the cursor or scroll: a notification can still be read after them."""
+
+
 class TerminalApp(App[ReturnType]):
     """A full-screen program in the terminal's own sixteen colours, on its own background."""
 
@@ -219,15 +223,26 @@ class TerminalApp(App[ReturnType]):
         self.clear_notifications()
         super().notify(printable(message), title=title, severity=severity, timeout=timeout, markup=False)
 
+    def _clear_notice(self, screen: Screen[Any] | None = None) -> None:
+        """Show no notification any more, as when another screen is shown."""
+        if self._notifications:
+            self.clear_notifications()
+
     async def run_action(
         self,
         action: str | ActionParseResult,
         default_namespace: DOMNode | None = None,
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
-        """Run an action, unless its screen is not mounted yet: keys may arrive before it opens."""
+        """Run an action, unless its screen is not mounted yet: keys may arrive before it opens.
+
+        What was said about the action before is over then, and would only hide what this one changes.
+        """
         if isinstance(default_namespace, Screen) and not default_namespace.is_mounted:
             return False
+        name = action.partition("(")[0].rpartition(".")[2] if isinstance(action, str) else action[1]
+        if name not in _MOVES and all(notice.severity != "error" for notice in self._notifications):
+            self._clear_notice()
         return await super().run_action(action, default_namespace, namespaces)
 
     def run(self, **options: Any) -> ReturnType | None:
@@ -266,6 +281,7 @@ class TerminalApp(App[ReturnType]):
     def on_mount(self) -> None:
         """Restore the terminal when a signal ends the program, too; collect garbage from the first frame on."""
         self.set_timer(_FIRST_FRAME_SECONDS, _collect_garbage)
+        self.screen_change_signal.subscribe(self, self._clear_notice, immediate=True)
         loop = asyncio.get_running_loop()
         for number in _ENDINGS:
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # only Unix, only the main thread
