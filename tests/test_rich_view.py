@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from claude_session_player import tools
 from claude_session_player.export.drawing import row_text, row_width
@@ -76,13 +76,33 @@ def test_a_long_edit_shows_twelve_lines_and_how_many_more_there_are() -> None:
     assert (len(rows), rows[-2], rows[-1]) == (14, "    12 + line 11", "    +38 lines")
 
 
-@given(st.integers(0, 2000), st.integers(0, 2000), st.integers(24, 200))
-def test_the_change_in_a_long_line_is_in_sight(before: int, after: int, width: int) -> None:
-    words = [f"{'a' * before}{change}{'b' * after}" for change in "✂✔"]
+@given(st.text("a\tあ", max_size=60), st.integers(0, 2000), st.integers(0, 2000), st.integers(24, 200))
+@example("\t" * 20, 20, 20, 80)
+def test_the_change_in_a_long_line_is_in_sight(start: str, before: int, after: int, width: int) -> None:
+    words = [f"{start}{'a' * before}{change}{'b' * after}" for change in "✂✔"]
     patch = {"structuredPatch": [{"oldStart": 1, "newStart": 1, "lines": [f"-{words[0]}", f"+{words[1]}"]}]}
     session = SessionBuilder().response(call("Edit", "c", file_path="a.txt")).result("c", "ok", toolUseResult=patch)
     _, removed, added = shown(session, width)
     assert ("✂" in removed, "✔" in added) == (True, True), (removed, added)
+
+
+def test_a_long_line_whose_tabs_became_spaces_is_shown_from_its_beginning() -> None:
+    lines = ["-\t" + "long " * 30, "+    " + "long " * 30]
+    patch = {"structuredPatch": [{"oldStart": 1, "newStart": 1, "lines": lines}]}
+    rows = called("Edit", {"file_path": "a.txt"}, "ok", toolUseResult=patch)[1:]
+    assert [row.startswith(f"    1 {sign}     long long") for sign, row in zip("-+", rows, strict=True)] == [True, True]
+
+
+def test_nothing_in_code_is_underlined() -> None:
+    """Names of modules would look like links."""
+    session = SessionBuilder().response(
+        call("Write", "w", file_path="a.py", content="import os.path\nfrom re import sub\n")
+    )
+    session.response(text("```py\nimport os.path\n```"))
+    state = replay(session.lines, View.rich())
+    segments = [segment for one in state.elements for row in draw_element(one, state.view, WIDTH) for segment in row]
+    assert [segment.text for segment in segments].count("path") == 2
+    assert not [segment for segment in segments if segment.style and segment.style.underline]
 
 
 def test_lines_that_replace_each_other_are_cut_at_the_same_place() -> None:

@@ -224,11 +224,20 @@ def _highlight(code: str, language: str) -> Text | None:
 
 @cache
 def _syntax_theme(name: str) -> SyntaxTheme:
-    """A theme without the style for errors: a few lines of a file are hardly ever without one, and are no mistake."""
+    """A theme without the style for errors: a few lines of a file are hardly ever without one, and are no mistake.
+
+    Nothing is underlined either: names of modules would look like links.
+    """
     from rich.syntax import RICH_SYNTAX_THEMES, ANSISyntaxTheme
 
     styles = RICH_SYNTAX_THEMES[name].items()
-    return ANSISyntaxTheme({token: style for token, style in styles if str(token) != _LEXER_ERROR})
+    return ANSISyntaxTheme({token: _not_underlined(style) for token, style in styles if str(token) != _LEXER_ERROR})
+
+
+def _not_underlined(style: Style) -> Style:
+    if not style.underline:
+        return style
+    return Style(color=style.color, bgcolor=style.bgcolor, bold=style.bold, dim=style.dim, italic=style.italic)
 
 
 @cache

@@ -138,12 +138,13 @@ def _diff(part: Diff, look: PartLook) -> list[Row]:
     if not lines:
         return []
     language = file_language(look.name)
-    colours = code_text("\n".join(line.text if line.sign != "@" else "" for line in lines), language).split(
-        "\n", allow_blank=True
-    )
+    code = code_text("\n".join(line.text if line.sign != "@" else "" for line in lines), language)
+    code.expand_tabs(_TAB)
+    colours = code.split("\n", allow_blank=True)
     digits = max((len(str(line.number)) for line in lines if line.number is not None), default=0)
     room = look.width - digits - len(" - ")
-    skips = _unchanged_starts(lines, room) if look.is_cropped else {}
+    drawn = [line._replace(text=coloured.plain) for line, coloured in zip(lines, colours, strict=True)]
+    skips = _unchanged_starts(drawn, room) if look.is_cropped else {}
     rows: list[Row] = []
     for number, (line, coloured) in enumerate(zip(lines, colours, strict=True)):
         rows += _diff_line(line, _without_start(coloured, skips.get(number, 0)), digits, look)
@@ -153,12 +154,16 @@ def _diff(part: Diff, look: PartLook) -> list[Row]:
 def _unchanged_starts(lines: Sequence[DiffLine], room: int) -> dict[int, int]:
     """How many characters to leave out at the start of lines that are the same for longer than there is room.
 
+    The lines are as they are drawn: where tabs are still tabs, their width is unknown.
+
     >>> _unchanged_starts(number_lines(Diff("-a long line: no\\n+a long line: yes")), 12)
     {0: 9, 1: 9}
     """
     skips = {}
     for old, new, same in common_starts([line.sign + line.text for line in lines]):
         texts = [lines[old].text, lines[new].text]
+        if texts[0] == texts[1]:  # tabs became spaces, or the other way round
+            continue
         if max(map(cell_len, texts)) > room and cell_len(texts[0][:same]) > room * _SEEN_WITHIN:
             skips[old] = skips[new] = same - int(room * _KEPT_BEFORE)
     return skips
@@ -178,7 +183,6 @@ def _diff_line(line: DiffLine, coloured: Text, digits: int, look: PartLook) -> l
     gutter = Segment(f"{number:>{digits}} {line.sign} " if digits else f"{line.sign} ", style or _QUIET)
     if line.sign == REMOVED:
         coloured = Text(coloured.plain, style="red")
-    coloured.expand_tabs(_TAB)
     inner = look._replace(width=max(look.width - cell_len(gutter.text), 1))
     blank = Segment(" " * cell_len(gutter.text))
     return [[blank if number else gutter, *row] for number, row in enumerate(_lines(coloured, inner))]
