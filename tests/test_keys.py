@@ -94,6 +94,20 @@ def test_the_footer_of_the_player_fits_into_eighty_columns_in_every_state() -> N
         assert len(place_keys(keys, 78)) >= min(len(keys), MOST_KEYS - 1), bar_text(keys, 200)
 
 
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        (FooterState(), "space pause  ⇧→ ⇧← prompt  c chapters  m highlights  / search"),
+        (FooterState(is_on_folded=True), "space pause  Enter unfold  ⇧→ ⇧← prompt  c chapters  m highlights"),
+        (FooterState(can_go_back=True), "space pause  Esc back  ⇧→ ⇧← prompt  c chapters  m highlights"),
+    ],
+)
+def test_highlights_have_a_place_in_eighty_columns_while_playing(state: FooterState, shown: str) -> None:
+    bar = bar_text(footer_keys(state._replace(is_playing=True)), 78)
+    assert re.split("   +", bar)[0].removesuffix("  ? all keys") == shown
+    assert bar.endswith("  ? all keys")
+
+
 def test_every_key_of_the_list_is_in_its_help() -> None:
     told = {name for key in BROWSE_HELP for name in key.keys}
     assert {
@@ -104,13 +118,13 @@ def test_every_key_of_the_list_is_in_its_help() -> None:
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        (FooterState(is_playing=True), "space pause|⇧→ ⇧← prompt|c chapters|/ search|q quit|m highlights"),
+        (FooterState(is_playing=True), "space pause|⇧→ ⇧← prompt|c chapters|m highlights|/ search|q quit"),
         (FooterState(), "space play|→ ← frame|c chapters|/ search|q quit"),
         (FooterState(is_at_end=True), "Home start over|→ ← frame|c chapters|/ search|q quit"),
         (FooterState(is_live=True, is_at_end=True), "space pause|⇧→ ⇧← prompt|c chapters|/ search|q quit"),
         (
             FooterState(is_playing=True, is_scrolled=True),
-            "space pause|End catch up|⇧→ ⇧← prompt|c chapters|/ search|q quit",
+            "space pause|End catch up|⇧→ ⇧← prompt|c chapters|m highlights|/ search",
         ),
         (FooterState(has_search=True), "space play|n N match|Esc end search|→ ← frame|c chapters|/ search"),
         (
@@ -144,6 +158,20 @@ def test_the_help_has_every_key_under_a_heading(keys: Sequence[Key], width: int)
 
 def test_the_help_has_two_columns_where_they_fit() -> None:
     assert len(help_text(PLAYER_KEYS, 195).split("\n")) < len(help_text(PLAYER_KEYS, 75).split("\n")) * 2 / 3
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200, 320])
+def test_the_help_leaves_no_scraps_of_the_screen_beside_it(width: int) -> None:
+    app = TerminalApp[None]()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        app.push_screen(HelpScreen("Player keys", PLAYER_KEYS))
+        await pilot.pause()
+        await pilot.pause()
+        left = width - app.screen.query_one("#box").outer_size.width
+        assert left == 0 or left >= 16
+
+    run(app, script, (width, 24))
 
 
 class PressedApp(TerminalApp[None]):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from textual.app import ComposeResult
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from claude_session_player.models import View
 from claude_session_player.tui.app import TerminalApp
@@ -130,35 +130,21 @@ def test_the_pane_shows_the_element_at_the_cursor_in_full_and_in_the_colour_of_i
     run(app, script, WIDE)
 
 
-def test_the_filter_beside_the_session_gives_the_keys_back() -> None:
+def test_the_chapters_beside_the_session_have_no_filter_and_leave_the_keys_to_the_player() -> None:
     app, _ = player()
 
     async def script(pilot: Pilot[Any]) -> None:
         screen = screen_of(app)
-
-        async def begin_to_type() -> None:
-            await pilot.click("SidePane Input")
-            await until(pilot, lambda: isinstance(screen.focused, Input))
-
         await pilot.pause()
-        await begin_to_type()
-        await pilot.press("b", "e", "l", "l", "space", "q")
-        await pilot.pause()
-        assert "Esc cancel" in text_of(app)
-        assert "q quit" not in text_of(app)
-        await pilot.press("escape")
-        assert isinstance(screen.focused, Input)  # the first one has cleared the filter
-        await pilot.press("escape")
-        await until(pilot, lambda: screen.focused is screen.pane)
-        await pilot.pause()
-        assert "q quit" in text_of(app)
-        await pilot.press("end")
-        await begin_to_type()
-        await pilot.press("b", "e", "l", "l", "enter")
-        await until(pilot, lambda: screen.focused is screen.pane)
-        assert screen.player.position == 0
-        await pilot.press("right")
-        assert screen.player.position == 1
+        assert "PROMPT" in text_of(app)
+        assert "type to filter" not in text_of(app)
+        await pilot.press("t")
+        assert screen.pane.view.thinking
+        await pilot.click("SidePane ChapterTable", offset=(5, 2))
+        await until(pilot, lambda: screen.player.position > 0)
+        assert screen.focused is screen.pane
+        await pilot.press("c")
+        await until(pilot, lambda: "type to filter" in text_of(app))
 
     run(app, script, WIDE)
 

@@ -79,9 +79,9 @@ _RULES: Final = (
     _Rule(STEP, "frame", lambda now: not now.is_playing and not now.is_live),
     _Rule(CHAPTER, "prompt", lambda now: now.is_playing or now.is_live),
     _Rule(CHAPTERS, "chapters", lambda now: True),
+    _Rule(HIGHLIGHTS, "highlights", lambda now: now.is_playing),
     _Rule(FIND, "search", lambda now: True),
     _Rule(QUIT, "quit", lambda now: True),
-    _Rule(HIGHLIGHTS, "highlights", lambda now: now.is_playing),
 )
 """In the order in which keys are shown; the first ones have a place for sure."""
 
@@ -90,7 +90,7 @@ def footer_keys(now: FooterState) -> tuple[Key, ...]:
     """The keys that matter now, each with the word for what it does.
 
     >>> " · ".join(f"{key.label} {key.word}" for key in footer_keys(FooterState(is_playing=True)))
-    'space pause · ⇧→ ⇧← prompt · c chapters · / search · q quit · m highlights · ? all keys'
+    'space pause · ⇧→ ⇧← prompt · c chapters · m highlights · / search · q quit · ? all keys'
     """
     if now.is_typing:
         return PROMPT_KEYS

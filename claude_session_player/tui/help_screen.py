@@ -19,6 +19,8 @@ _NARROWEST: Final = 50
 _GAP: Final = 3
 _FRAME: Final = 5
 """Columns that the box takes around its text: border, padding and scrollbar."""
+_LEAST_BESIDE: Final = 16
+"""Where fewer columns of the screen below would be left, on both sides together, the box takes them, too."""
 
 
 def group_keys(keys: Sequence[Key]) -> dict[KeyGroup, list[Key]]:
@@ -86,4 +88,7 @@ class HelpScreen(TextPopup):
     def on_resize(self) -> None:
         """Lay out the keys for the new width."""
         text = help_text(self._keys, self.size.width - _FRAME)
-        self.show(text + Text(f"\n\n{self._notes}" if self._notes else "", style="dim"))
+        text += Text(f"\n\n{self._notes}" if self._notes else "", style="dim")
+        self.show(text)
+        free = self.size.width - _FRAME - max(line.cell_len for line in text.split("\n"))
+        self.query_one("#box").styles.width = "100%" if free < _LEAST_BESIDE else "auto"

@@ -395,9 +395,8 @@ class PlayerScreen(ViewScreen):
         )
 
     @on(ChapterList.Chosen)
-    @on(ChapterList.Left)
     def _leave_chapters(self) -> None:
-        """Give the keys back to the session: what was typed was the filter."""
+        """Give the keys back to the session."""
         self.set_focus(self.pane)
 
     # --- keys: what is shown ----------------------------------------------------------------------------

@@ -75,7 +75,10 @@ class ChapterTable(RowTable[Chapter]):
 
 
 class ChapterList(Vertical):
-    """A line to type a filter, and the chapters that match; posts `Chosen`."""
+    """The chapters, and over the player a line to type a filter, with those that match; posts `Chosen`.
+
+    Beside the session there is no such line: what is typed there drives the player.
+    """
 
     DEFAULT_CSS = """
     ChapterList { height: 1fr; width: 1fr; }
@@ -100,7 +103,7 @@ class ChapterList(Vertical):
     class Left(Message):
         """Esc was pressed without a filter."""
 
-    def __init__(self, chapters: Sequence[Chapter] = (), position: int = 0) -> None:
+    def __init__(self, chapters: Sequence[Chapter] = (), position: int = 0, *, has_filter: bool = False) -> None:
         super().__init__()
         self._chapters = chapters
         self._position = position
@@ -109,6 +112,7 @@ class ChapterList(Vertical):
         self._table = ChapterTable()
         self._line = Input(placeholder="type to filter", compact=True)
         self._line.cursor_blink = False
+        self._line.display = has_filter
 
     def compose(self) -> ComposeResult:
         """The filter above the chapters."""
@@ -210,7 +214,7 @@ class ChaptersPopup(ModalScreen[int | None]):
 
     def __init__(self, chapters: Sequence[Chapter], position: int) -> None:
         super().__init__()
-        self.chapters = ChapterList(chapters, position)
+        self.chapters = ChapterList(chapters, position, has_filter=True)
         self.chapters.styles.height = min(max(len(chapters), 1), 40) + 2
 
     def compose(self) -> ComposeResult:
