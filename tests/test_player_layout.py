@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import re
 from pathlib import Path
@@ -170,6 +171,22 @@ def test_a_key_hides_the_pane_and_shows_it_again() -> None:
         assert "needs 160 columns" in shown_on(app)
 
     run(app, script, WIDE)
+
+
+@pytest.mark.parametrize("length", [*range(70, 82), 150, 230])
+def test_a_notification_is_shown_whole_however_it_is_wrapped(length: int) -> None:
+    app = TerminalApp[None]()
+    words = f"Copied: {'x' * (length - 25)} claude --resume 7"
+
+    async def body() -> None:
+        async with app.run_test(size=(80, 24), notifications=True) as pilot:
+            app.notify(words)
+            await until(pilot, lambda: "resume 7" in text_of(app) or "Copied" in text_of(app))
+            await pilot.pause()
+            rows = [row.removeprefix("▌ ").strip() for row in text_of(app).splitlines() if row.startswith("▌")]
+            assert "".join(rows).replace(" ", "") == words.replace(" ", "")
+
+    asyncio.run(body())
 
 
 @pytest.mark.parametrize("key", ["1", "plus", "r", "p", "t", "e", "space"])

@@ -158,6 +158,8 @@ class TerminalApp(App[ReturnType]):
     """A full-screen program in the terminal's own sixteen colours, on its own background."""
 
     DEFAULT_CSS = """
+    /* Textual measures notifications without the width of this scrollbar: of one that wraps, only the end was shown. */
+    TerminalApp ToastRack { scrollbar-size-vertical: 0; }
     TerminalApp Toast { width: 100%; max-width: 100%; margin-top: 0; padding: 0 1; }
     TerminalApp Toast:ansi { background: ansi_default; }
     TerminalApp CommandPalette {
