@@ -15,7 +15,7 @@ from claude_session_player.tui.commands import KeyPalette, commands_of, key_name
 from claude_session_player.tui.keys import BROWSE_HELP, MOTION, PALETTE, PLAYER_KEYS, RUNNING_KEYS, THEME, Key
 from claude_session_player.tui.popups import TextPopup
 from claude_session_player.util.settings import THEMES, remembered_theme
-from tests.players import player, screen_of
+from tests.players import notice, player, screen_of
 from tests.screens import LARGE, check_picture, run, text_of, until
 
 ABOUT_CURSOR = (
@@ -121,6 +121,9 @@ def test_a_theme_can_be_chosen_by_its_name(tmp_path: Path, monkeypatch: pytest.M
     async def script(pilot: Pilot[Any]) -> None:
         await _choose(pilot, "theme gruvbox")
         assert app.theme == remembered_theme() == "gruvbox"
+        assert notice(app) == "Theme: gruvbox"
+        await _choose(pilot, "copy the element")
+        assert notice(app).startswith("Copied ")
 
     run(app, script)
 

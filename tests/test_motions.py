@@ -170,6 +170,20 @@ def test_keys_that_arrive_at_once_do_what_they_do_one_by_one(typed: tuple[str, .
     assert screens[0][0] > 1 or "x" in typed
 
 
+def test_a_motion_that_is_not_finished_does_not_wait_behind_a_search() -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        screen = screen_of(app)
+        for name in (NEXT, "slash", "e"):
+            app.simulate_key(name)
+        await until_true(pilot, lambda: screen.search_bar.is_typing)
+        await pilot.pause()
+        assert screen.pending_keys == ""
+
+    run(app, script)
+
+
 def test_both_keys_to_a_prompt_do_the_same() -> None:
     (first, _), (second, _) = after("up", "shift+right"), after("up", NEXT, "p")
     assert first.player.position == second.player.position > 0

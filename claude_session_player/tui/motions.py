@@ -61,7 +61,8 @@ class MotionScreen(PlaybackScreen):
         event.stop()
         event.prevent_default()
         if direction is None:
-            self.action_motion(_DIRECTIONS[event.key])
+            if not isinstance(self.focused, Input):  # it would be there if the key opened it that was pressed next
+                self.action_motion(_DIRECTIONS[event.key])
         else:
             self.show_status()
             if event.key in _MARKS:
