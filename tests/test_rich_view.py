@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -315,37 +314,11 @@ def test_a_prompt_typed_mid_turn_is_shown() -> None:
     assert shown(session.result("r", "1"))[-1] == "❯ And hurry."
 
 
-ADVICE = "Another Claude session sent a message:"
-PEERS = f"""{ADVICE}
-<teammate-message teammate_id="ada" summary="The kettle">It boils.</teammate-message>
-<teammate-message teammate_id="ben">{{"type": "idle_notification", "from": "ben"}}</teammate-message>"""
-
-
-def test_messages_of_other_agents_are_told_by_their_senders() -> None:
-    session = SessionBuilder().prompt(PEERS)
-    assert shown(session) == ["◂ ada  The kettle", "▎ It boils.", "◂ ben  idle notification"]
-    unfolded = shown(session, is_folded=False)
-    assert any("idle_notification" in row for row in unfolded)
-    assert f"▎ {ADVICE}" in unfolded
-
-
-def test_a_long_message_of_another_agent_is_folded() -> None:
-    said = "\n\n".join(f"Step {number}." for number in range(20))
-    rows = shown(SessionBuilder().prompt(f'<agent-message from="ada">{said}</agent-message>'))
-    assert (rows[0], rows[1], rows[-1]) == ("◂ ada", "▎ Step 0.", "▎ +27 rows")
-
-
 def test_what_claude_code_sent_itself_is_no_prompt_of_a_person() -> None:
     state = replay(SessionBuilder().prompt("Keep going.", promptSource="system").lines, View.rich())
     (element,) = state.elements
     assert isinstance(element, PeerMessage)
     assert rows_of(state) == ["◂ Claude Code", "▎ Keep going."]
-
-
-def test_the_screen_shows_messages_of_other_agents_as_the_terminal_did() -> None:
-    state = replay(SessionBuilder().prompt(PEERS).lines)
-    assert [type(element) for element in state.elements] == [UserMessage]
-    assert state.to_markdown().startswith(f"❯ {ADVICE}")
 
 
 @given(st.text("ab -", min_size=1, max_size=300), st.integers(20, 90))
@@ -354,16 +327,6 @@ def test_a_long_line_of_code_in_a_response_goes_on_below(code: str, width: int) 
     rows = shown(SessionBuilder().response(text(f"Run this:\n\n```sh\n{code}\n```")), width)
     assert max(map(len, rows)) <= width
     assert "".join(rows[2:]).replace(" ", "") == code.replace(" ", "")
-
-
-@given(st.text(), st.text())
-def test_any_message_of_another_agent_is_kept_in_full(name: str, said: str) -> None:
-    sent = f'<agent-message from="{name}">{said}</agent-message>'
-    (element,) = replay(SessionBuilder().prompt(sent).lines, View.rich()).elements
-    rows = "".join(rows_of(replay(SessionBuilder().prompt(sent).lines, View.rich()), 400, is_folded=False))
-    assert isinstance(element, PeerMessage)
-    words = re.findall(r"[a-z0-9]{3,}", said)
-    assert all(word in rows for word in words), (rows, words)
 
 
 def test_a_long_prompt_is_folded() -> None:

@@ -26,19 +26,23 @@ from claude_session_player.format.events import (
     User,
 )
 from claude_session_player.format.lenient_json import load_raw
-from claude_session_player.format.prompts import ClassifiedPrompt, classify_prompt, parse_peer_messages
+from claude_session_player.format.prompts import (
+    INTRODUCTION,
+    ClassifiedPrompt,
+    classify_prompt,
+    parse_peer_messages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
 _NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
 """The values of `origin.kind` in `user` records that no person wrote."""
-_PEERS: Final = (
-    "<teammate-message",
-    "<agent-message",
-    "<cross-session-message",
-    "Another Claude session sent a message",
-)
+_AGENTS: Final = frozenset(("peer", "agent"))
+"""Those of them that other agents wrote."""
+_PEERS: Final = ("<teammate-message", "<agent-message", "<cross-session-message", INTRODUCTION)
+ANOTHER_AGENT: Final = "another agent"
+"""The sender of a message of another agent that names none."""
 CLAUDE_CODE: Final = "Claude Code"
 """The sender of what no person and no other agent sent."""
 _REFUSAL: Final = re.compile(r"Unknown (?:skill|slash command|command): \S+(?: Did you mean .*)?")
@@ -102,10 +106,12 @@ def _classified(content: Content) -> ClassifiedPrompt | None:
 
 def is_from_person(text: str) -> bool:
     """False for the text of a `user` record that another agent or Claude Code wrote."""
-    beginning = text[:_BEGINNING].lstrip()
-    return not beginning.startswith(_PEERS) and not (
-        beginning.startswith("Unknown ") and len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip())
-    )
+    is_refusal = len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip()) is not None
+    return not is_refusal and not _opens_as_peer(text)
+
+
+def _opens_as_peer(text: str) -> bool:
+    return text[:_BEGINNING].lstrip().startswith(_PEERS)
 
 
 def sender_of(event: Event, text: str) -> str | None:
@@ -114,11 +120,14 @@ def sender_of(event: Event, text: str) -> str | None:
     >>> sender_of(User(), "Good morning"), sender_of(User(), '<agent-message from="ada">Done.</agent-message>')
     (None, 'ada')
     """
-    is_from_claude_code = isinstance(event, User) and is_injected(event)
-    if is_from_person(text) and not is_from_claude_code:
+    user = event if isinstance(event, User) else None
+    if is_from_person(text) and not (user is not None and is_injected(user)):
         return None
-    senders = dict.fromkeys(message.sender for message in parse_peer_messages(text) if message.sender)
-    return ", ".join(senders) or CLAUDE_CODE
+    messages = parse_peer_messages(text).messages
+    if messages:
+        return ", ".join(dict.fromkeys(message.sender or ANOTHER_AGENT for message in messages))
+    origin = user.origin if user is not None else None
+    return ANOTHER_AGENT if _opens_as_peer(text) or (origin is not None and origin.kind in _AGENTS) else CLAUDE_CODE
 
 
 def is_injected(event: User) -> bool:
