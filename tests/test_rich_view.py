@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from claude_session_player.export.drawing import row_text, row_width
 from claude_session_player.export.element_rows import blank_rows, draw_element
 from claude_session_player.export.part_rows import DiffLine, number_lines
 from claude_session_player.format.content import Diff
+from claude_session_player.formatter import element_text
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
@@ -349,6 +351,8 @@ def test_the_summary_of_a_compaction_takes_two_rows_until_it_is_unfolded() -> No
     assert shown(session)[3:] == ["", "┆ Summary: This session is being continued.", "   …"]
     assert shown(session, is_folded=False)[-1] == "  8. Step"
     assert "Summary" not in replay(session.lines).to_markdown()
+    (note,) = (element for element in replay(session.lines, View.rich()).elements if isinstance(element, Note))
+    assert (note.text, element_text(note, View())) == (summary, f"✱ Summary: {summary}")
 
 
 def test_thinking_is_one_row_until_it_is_unfolded() -> None:
@@ -445,9 +449,11 @@ def test_the_input_of_a_call_is_looked_at_once_however_often_it_is_drawn(monkeyp
     monkeypatch.setattr(tools, "call_parts", counted)
     session = SessionBuilder().prompt("Go").response(call("Edit", "c", file_path="a", old_string="1", new_string="2"))
     state = replay(session.lines, View.rich())
+    facts = [astuple(element) for element in state.elements]
     for _ in range(3):
         rows_of(state)
     assert len(looked) == 1
+    assert [astuple(element) for element in state.elements] == facts, "drawing changed an element"
 
 
 def test_the_rich_view_keeps_little_of_a_large_result() -> None:

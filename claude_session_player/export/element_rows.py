@@ -7,7 +7,7 @@ where they failed, searches as counts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -38,6 +38,7 @@ from claude_session_player.formatter import (
     STATUS,
     activity_text,
     gap_between,
+    note_text,
     turn_duration,
 )
 from claude_session_player.linking.prompts import ANOTHER_AGENT
@@ -246,7 +247,7 @@ def _output(element: SystemOutput, view: View, width: int, is_folded: bool) -> l
 def _note(element: Note, view: View, width: int, is_folded: bool) -> list[Row]:
     if element.is_error:
         return _marked(element.text, _FAILED_MARK, _FAILED, width, _ERROR)
-    rows = _marked(element.text, "┆ ", _QUIET, width, _QUIET)
+    rows = _marked(note_text(element), "┆ ", _QUIET, width, _QUIET)
     if is_folded and len(rows) > _NOTE_ROWS:
         return [*rows[: _NOTE_ROWS - 1], crop_row([*rows[_NOTE_ROWS - 1], Segment(" …", _QUIET)], width)]
     return rows
@@ -286,10 +287,26 @@ def _brief(element: ToolCall) -> CallBrief:
     """The call at a glance; without a result, what its input says."""
     if isinstance(element.brief, CallBrief):
         return element.brief
-    if not isinstance(element.input_brief, CallBrief):
-        element.input_brief = tools.call_brief(element.tool_name, element.input, None)
-    known: CallBrief = element.input_brief
-    return known
+    key = element.tool_name, id(element.input)
+    known = _input_briefs.get(key)
+    if known is None or known.input is not element.input:
+        if len(_input_briefs) >= _MOST_BRIEFS:
+            _input_briefs.clear()
+        brief = tools.call_brief(element.tool_name, element.input, None)
+        known = _input_briefs[key] = _InputBrief(element.input, brief)
+    return known.brief
+
+
+class _InputBrief(NamedTuple):
+    """What an input says, and the input itself: as long as this exists, no other has its id."""
+
+    input: Any
+    brief: CallBrief
+
+
+_input_briefs: Final[dict[tuple[str, int], _InputBrief]] = {}
+"""What the inputs of calls without results say: a diff takes time, and such calls are drawn again and again."""
+_MOST_BRIEFS: Final = 200
 
 
 def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:

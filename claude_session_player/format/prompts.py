@@ -1,4 +1,4 @@
-"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden; parses messages of agents.
+"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden; parses agents' messages.
 
 The rules are a table, and the first that matches decides. Each takes the text and returns a `ClassifiedPrompt`, or
 `None` if it does not match.
