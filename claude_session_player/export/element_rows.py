@@ -356,7 +356,7 @@ def _progress(element: ToolCall, view: View) -> str:
 def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = None) -> list[Row]:
     """A few lines of a part, and how many more there are."""
     part = folded.part
-    if isinstance(part, Code) and part.language == "bash":
+    if isinstance(part, Code) and part.is_command:
         text = Text.assemble((_COMMAND, "dim"), code_text(part.text, part.language))
         rows = [crop_row(row, width) for row in text_rows(text, width)]
     else:
