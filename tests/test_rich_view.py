@@ -15,6 +15,7 @@ from claude_session_player.export.element_rows import blank_rows, draw_element
 from claude_session_player.export.part_rows import DiffLine, number_lines
 from claude_session_player.format.content import Diff
 from claude_session_player.formatter import element_text
+from claude_session_player.line_audit import LineStatus
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
@@ -267,11 +268,15 @@ def hook(kind: str, name: str, id: str | None = None, **said: Any) -> dict[str, 
     return {"kind": kind, "hookName": name, "hookEvent": name.partition(":")[0], "toolUseID": id, **said}
 
 
-def test_hooks_that_say_nothing_are_counted_beside_their_call() -> None:
-    session = SessionBuilder().response(call("Read", "r", file_path="a.py"))
-    session.attachment(**hook("hook_success", "PreToolUse:Read", "r", content=""))
-    session.attachment(**hook("hook_success", "PostToolUse:Read", "r", content=""))
-    assert shown(session.result("r", "1")) == ["● Read  a.py  1 line  3s  2 hooks"]
+def test_hooks_that_let_everything_go_on_and_say_nothing_are_hidden_by_a_rule() -> None:
+    session = SessionBuilder().attachment(**hook("hook_success", "SessionStart:clear", content=""))
+    session.response(call("Read", "r", file_path="a.py"))
+    session.attachment(**hook("hook_success", "PreToolUse:Read", "r", content=" \n"))
+    session.attachment(**hook("hook_success", "PostToolUse:Read", "r", stdout="{}")).result("r", "1")
+    session.attachment(**hook("hook_success", "Stop"))
+    assert shown(session) == ["● Read  a.py  1 line  3s"]
+    account = replay(session.lines, View.rich()).account
+    assert account.by_rule(LineStatus.HIDDEN) == {"attachment hook_success": 4}
 
 
 def test_what_a_hook_says_is_a_dim_note_below_its_call() -> None:

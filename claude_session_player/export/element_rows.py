@@ -92,8 +92,6 @@ _BAR: Final = "▎ "
 _RECEIVED: Final = "◂ "
 _COMMAND: Final = "$ "
 _HOOK: Final = "  ┆ "
-_SAYS: Final = ": "
-"""Stands between the name of a hook and what it says."""
 _NOTE_ROWS: Final = 2
 """Rows of a notice that is not unfolded."""
 _FAILED_MARK: Final = "✗ "
@@ -327,13 +325,13 @@ def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:
 
 def _outcome(element: ToolCall, brief: CallBrief, width: int) -> Sequence[tuple[str, Style]]:
     """What came of a call, and how long it took; leaves room for what it is used on."""
-    quiet = ((_took(element), _QUIET), (_silent_hooks(element), _QUIET))
+    took = (_took(element), _QUIET)
     if element.is_error:
-        return ((brief.count, _ERROR), *quiet)
+        return ((brief.count, _ERROR), took)
     if brief.count[:1] in ("+", "−"):
-        return (*((count, _DONE if count[0] == "+" else _ERROR) for count in brief.count.split()), *quiet)
+        return (*((count, _DONE if count[0] == "+" else _ERROR) for count in brief.count.split()), took)
     about = truncate(one_line(brief.words), width // 3) if brief.name else ""
-    return ((about, _QUIET), (brief.count, _QUIET), *quiet)
+    return ((about, _QUIET), (brief.count, _QUIET), took)
 
 
 def _took(element: ToolCall) -> str:
@@ -380,14 +378,7 @@ def _more(count: int, thing: str) -> Segment:
 
 def hook_rows(element: ToolCall, width: int) -> list[Row]:
     """What hooks said about a call."""
-    said = [words for words in element.hooks if _SAYS in words]
-    return [crop_row([Segment(f"{_HOOK}{printable(words)}", _QUIET)], width) for words in said]
-
-
-def _silent_hooks(element: ToolCall) -> str:
-    """How many hooks ran and had nothing to say."""
-    count = sum(_SAYS not in words for words in element.hooks)
-    return plural(count, "hook") if count else ""
+    return [crop_row([Segment(f"{_HOOK}{printable(words)}", _QUIET)], width) for words in element.hooks]
 
 
 _DRAWINGS: Final[dict[type, Callable[[Any, View, int, bool], list[Row]]]] = {
