@@ -132,7 +132,7 @@ def test_messages_are_told_by_their_senders() -> None:
 def test_a_long_message_is_folded() -> None:
     said = "\n\n".join(f"Step {number}." for number in range(20))
     rows = shown(f'<agent-message from="ada">{said}</agent-message>')
-    assert (rows[0], rows[1], rows[-1]) == ("◂ ada", "▎ Step 0.", "▎ +27 rows")
+    assert (rows[0], rows[1], rows[-1]) == ("◂ ada", "▎ Step 0.", "▎ +27 lines")
 
 
 def test_of_many_messages_the_first_are_shown_and_the_others_counted() -> None:
@@ -154,7 +154,7 @@ def test_what_stands_around_a_message_is_shown() -> None:
 
 def test_much_around_a_message_is_folded() -> None:
     text = '<agent-message from="ada">Hi</agent-message>' + "\n".join(f"Line {number}" for number in range(50))
-    assert shown(text)[-2:] == ["  Line 11", "  +38 rows"]
+    assert shown(text)[-2:] == ["  Line 11", "  +38 lines"]
     assert shown(text, is_folded=False)[-1] == "  Line 49"
 
 

@@ -339,7 +339,7 @@ def test_a_long_line_of_code_in_a_response_goes_on_below(code: str, width: int) 
 def test_a_long_prompt_is_folded() -> None:
     session = SessionBuilder().prompt("\n".join(f"line {number}" for number in range(100)))
     rows = shown(session)
-    assert (rows[0], rows[1], rows[-1]) == ("❯ line 0", "▎ line 1", "▎ +76 rows")
+    assert (rows[0], rows[1], rows[-1]) == ("❯ line 0", "▎ line 1", "▎ +76 lines")
     assert len(shown(session, is_folded=False)) == 100
 
 

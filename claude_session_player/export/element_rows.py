@@ -201,7 +201,7 @@ def _message_body(message: PeerText, width: int, is_folded: bool, is_drawn: bool
 def _first_rows(rows: list[Row], count: int) -> list[Row]:
     """The first rows, and how many more there are; one more row is shown rather than counted."""
     hidden = len(rows) - count
-    return [*rows[:count], [_more(hidden, "row")]] if hidden > 1 else rows
+    return [*rows[:count], [_more(hidden, "line")]] if hidden > 1 else rows
 
 
 def _response(element: AssistantText, view: View, width: int, is_folded: bool) -> list[Row]:
