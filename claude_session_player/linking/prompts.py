@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from heapq import heappop
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -140,6 +140,55 @@ def is_injected(event: User) -> bool:
         or event.prompt_source == "system"
         or (event.origin is not None and event.origin.kind in _NOT_PEOPLE)
     )
+
+
+# --- commands that are recorded twice -----------------------------------------------------------
+
+
+class _RecordedCommand(NamedTuple):
+    """A command to Claude Code, and the id of its prompt."""
+
+    prompt_id: str
+    text: str
+
+
+class TypedCommands(Struct):
+    """The commands that were typed so far, and that no later record says were run.
+
+    Claude Code 2.1.232 records `/compact` as it was typed, and again in tags when it was run. Both records have the
+    same `promptId`. A command that has tags only may share the id of the prompt before it, so that two of those are
+    no copies.
+
+    >>> commands = TypedCommands()
+    >>> typed, run = User(content="/compact"), User(content="<command-name>/compact</command-name>")
+    >>> typed.prompt_id = run.prompt_id = "p1"
+    >>> [commands.is_run(event) for event in (run, typed, run, run)]
+    [False, False, True, False]
+    """
+
+    waiting: set[_RecordedCommand] = set()
+
+    def is_run(self, event: Event) -> bool:
+        """Note a record; true if an earlier one holds the same command as it was typed."""
+        if type(event) is not User or not event.prompt_id:
+            return False
+        content = event.message_content
+        if not isinstance(content, str) or not content.startswith(("/", "<command-")):
+            return False
+        classified = classify_human_prompt(event)
+        if classified is None or classified.prompt is None:
+            return False
+        command = _RecordedCommand(event.prompt_id, classified.prompt.rstrip())
+        if not classified.is_command:
+            self.waiting.add(command)
+            return False
+        was_typed = command in self.waiting
+        self.waiting.discard(command)
+        return was_typed
+
+    def copy(self) -> TypedCommands:
+        """An independent copy."""
+        return TypedCommands(self.waiting.copy())
 
 
 # --- the queue ----------------------------------------------------------------------------------
