@@ -89,6 +89,15 @@ def activity_text(activity: ToolActivity, width: int | None) -> str:
     return _ACTIVITIES[activity.kind].format(one_line(activity.detail) or ELLIPSIS)
 
 
+def note_text(note: Note) -> str:
+    """A notice in words.
+
+    >>> note_text(Note("The bell rings.", is_summary=True)), note_text(Note("Plan mode on"))
+    ('Summary: The bell rings.', 'Plan mode on')
+    """
+    return f"Summary: {note.text}" if note.is_summary else note.text
+
+
 def _user(element: UserMessage | PeerMessage, view: View) -> Iterable[str]:
     return hanging_indent(f"{PROMPT} ", element.text, INDENT) if element.text else PROMPT
 
@@ -116,7 +125,7 @@ def _no_output(cut: Cut) -> str:
 
 
 def _note(element: Note, view: View) -> Iterable[str]:
-    return STATUS, element.text
+    return STATUS, note_text(element)
 
 
 def _compaction(element: CompactionRule, view: View) -> Iterable[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from claude_session_player.line_audit import LineAudit
@@ -208,6 +208,8 @@ class Note(ElementOrigin):
 
     text: str = ""
     is_error: bool = False
+    is_summary: bool = False
+    """True for what the model is told of the conversation before a compaction; it may be long."""
 
 
 @dataclass(slots=True)
@@ -249,8 +251,6 @@ class ToolCall(ElementOrigin):
     """What hooks said about it, if the view keeps this."""
     brief: Any = None
     """The call and its result at a glance, if the view keeps this; see `tools.brief.CallBrief`."""
-    input_brief: Any = field(default=None, repr=False, compare=False)
-    """The same of its input alone, kept by whoever draws the call before its result: a diff takes time."""
 
 
 ScreenElement: TypeAlias = (

@@ -136,6 +136,8 @@ class _Reading:
         """The number of the first item that was said so."""
         self._remarks: set[str] = set()
         self._uuids: dict[str, str] = {}
+        self._commands: dict[tuple[str, str], int] = {}
+        """The numbers of commands as they were typed, by the ids of their prompts and their texts."""
         self._items: list[_Item] = []
 
     def read(self) -> None:
@@ -223,6 +225,18 @@ class _Reading:
         if text is not None:
             self._add(line, _at(record, _json(text)), text)
             self._blocks_at(record, content)
+            self._command(record, content, text.rstrip())
+
+    def _command(self, record: Record, content: Any, text: str) -> None:
+        """A command is recorded as it was typed, and again in tags: with the same id of the prompt."""
+        if not record.get("promptId") or not isinstance(content, str):
+            return
+        if content.startswith("/"):
+            self._commands[record["promptId"], text] = len(self._items) - 1
+        elif content.startswith("<command-"):
+            original = self._commands.pop((record["promptId"], text), None)
+            if original is not None and self._items[-1].original is None:
+                self._items[-1].original = original
 
     def _blocks_at(self, record: Record, content: Any) -> None:
         """Some programs write a prompt anew with a line for each of its blocks, at the same time."""

@@ -23,6 +23,7 @@ from tests.built_sessions import (
     built_store,
     called,
     compaction,
+    compaction_recorded_twice,
     fork,
     inline_subagent,
     prompt,
@@ -88,6 +89,7 @@ def test_commands_agree_about_a_real_file(path: str) -> None:
 
 
 @example([queued("/compact", "remove"), typed_compaction], True)
+@example([prompt("Go"), answer, compaction_recorded_twice, answer, compaction_recorded_twice, prompt("On")], True)
 @given(sessions, st.booleans())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], report_multiple_bugs=False)
 def test_commands_agree_about_any_built_session(steps: list[Step], is_settled: bool) -> None:

@@ -121,6 +121,14 @@ def test_a_record_that_occurs_twice_is_one_prompt_also_at_the_end() -> None:
     assert [prompt.text for prompt in index_of([*lines, lines[-1], lines[0]]).progress.prompts] == ["Go", "On"]
 
 
+def test_a_command_that_was_recorded_twice_is_one_prompt() -> None:
+    session = SessionBuilder().prompt("Go").response(text("Gone.")).prompt("/compact", promptId="p1").compaction()
+    session.prompt("<command-name>/compact</command-name>", promptId="p1")
+    assert [prompt.text for prompt in index_of(session.lines).progress.prompts] == ["Go", "/compact"]
+    session.prompt("On", promptId="p2").response(text("Came."))
+    assert [prompt.text for prompt in index_of(session.lines).progress.prompts] == ["Go", "/compact", "On"]
+
+
 def test_notices_before_the_first_prompt_are_no_chapter_but_an_error_is() -> None:
     def opening(session: SessionBuilder) -> list[str]:
         return [chapter.prompt for chapter in list_chapters(index_of(session.prompt("Go").lines, View.rich()))]

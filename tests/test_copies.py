@@ -27,6 +27,8 @@ from claude_session_player.parser import read_events
 from tests import corpus
 from tests.builder import SessionBuilder, call, text, uuid_of
 
+COMPACT = "<command-name>/compact</command-name>\n<command-args></command-args>"
+
 
 def copies(session: SessionBuilder) -> list[int]:
     """The lines that are copies."""
@@ -116,6 +118,36 @@ def test_a_block_of_a_type_that_has_no_rule_is_known_by_its_place_and_type() -> 
 
 # --- many at a time -----------------------------------------------------------------------------
 
+
+def test_a_command_is_recorded_as_it_was_typed_and_again_when_it_was_run() -> None:
+    session = SessionBuilder().prompt("Go", promptId="a").response(text("Done.")).prompt("/compact", promptId="b")
+    session.prompt(COMPACT, promptId="b").prompt("On", promptId="c").response(text("Done."))
+    assert copies(session) == [4]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((COMPACT, "a"), (COMPACT, "a")),
+        (("/compact", "a"), (COMPACT, "b")),
+        (("/compact", None), (COMPACT, None)),
+        (("/compact", "a"), ("/compact", "a")),
+        (("/clear", "a"), (COMPACT, "a")),
+        (("Please /compact", "a"), (COMPACT, "a")),
+    ],
+)
+def test_other_commands_of_one_prompt_are_no_copies(first: tuple[str, str], second: tuple[str, str]) -> None:
+    session = SessionBuilder()
+    for words, id in (first, second):
+        session.prompt(words, promptId=id)
+    assert copies(session) == []
+
+
+def test_each_typed_command_has_one_copy() -> None:
+    session = SessionBuilder().prompt("/compact", promptId="a").prompt(COMPACT, promptId="a")
+    assert copies(session.prompt(COMPACT, promptId="a")) == [2]
+
+
 words = st.sampled_from(("Go", "On", ""))
 ids = st.sampled_from(("a", "b", None))
 raw = words.map(lambda said: Raw(f'"{said}"'.encode()))
@@ -128,11 +160,13 @@ block = st.one_of(
 content = st.one_of(words, st.lists(block, max_size=2), st.none())
 place = {"uuid": st.sampled_from((*"abcdefghijkl", None)), "timestamp": st.sampled_from((*"123456789", None))}
 asked = st.builds(User, **place, content=st.sampled_from(("Go", "On")))
+command = st.builds(User, **place, content=st.sampled_from(("/compact", COMPACT)), prompt_id=ids)
 answered = st.builds(
     Assistant, **place, message=st.builds(Message, st.just("a"), st.builds(Text, words).map(lambda b: [b]))
 )
 event = st.one_of(
     *(asked, answered) * 3,
+    command,
     st.builds(User, **place, content=content),
     st.builds(Assistant, **place, message=st.builds(Message, ids, content), request_id=ids),
     st.builds(Attachment, **place, attachment=st.builds(AttachmentData, st.sampled_from((QUEUED, "file")), content)),

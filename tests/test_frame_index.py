@@ -263,7 +263,7 @@ def error_lines(index: FrameIndex) -> list[int]:
 def test_what_a_hook_says_about_a_failed_call_is_no_further_error() -> None:
     session = SessionBuilder().response(tool("Bash", "b")).result("b", "no", error=True)
     session.attachment(
-        "hook_success", hookName="PostToolUse", toolUseID="b", stdout="Try again.", stderr="", exitCode=0
+        "hook_success", hookName="PostToolUse", toolUseID="b", content="Try again.", stderr="", exitCode=0
     )
     index = build_index(session.lines, View.rich())
     assert len(index.frames) == 3

@@ -160,6 +160,16 @@ def test_a_response_that_goes_on_after_repeated_prompts_is_no_copy(builder: Stor
     assert search.search(["continue"], ALL).total == 3
 
 
+def test_a_command_that_was_recorded_twice_is_found_once(builder: StoreBuilder, cache: Path) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("/compact", promptId="p1").compaction()
+    session.write(builder.home() / f"{ONE}.jsonl")
+    open_search(builder.root, cache)
+    session.prompt("<command-name>/compact</command-name>", promptId="p1").write(builder.home() / f"{ONE}.jsonl")
+    search = open_search(builder.root, cache)
+
+    assert [hit.line for group in search.search(["in:prompt compact"], ALL) for hit in group] == [1]
+
+
 def test_a_long_conversation_that_was_written_again_is_found_once(builder: StoreBuilder, cache: Path) -> None:
     session = SessionBuilder(session_id=ONE)
     for number in range(30):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from typing import Any
+from typing import Any, TypeGuard
 from unittest.mock import patch
 
 import pytest
@@ -13,6 +13,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player import Conversation
 from claude_session_player.export.transcript import TranscriptStyle
+from claude_session_player.format.events import Event, User
 from claude_session_player.line_audit import LineStatus
 from claude_session_player.linking import copies
 from claude_session_player.linking.prompts import human_prompt, with_queued_prompts
@@ -344,13 +345,24 @@ def test_every_line_of_any_session_is_accounted_for(lines: list[Any]) -> None:
     assert all(number + 1 in shown for number, outcome in enumerate(outcomes) if outcome.status <= LineStatus.MERGED)
 
 
+def is_typed_command(event: Event) -> TypeGuard[User]:
+    """True for a command as it was typed; another record may say that it was run."""
+    return isinstance(event, User) and bool(event.prompt_id) and str(event.message_content).startswith("/")
+
+
 @pytest.mark.skipif(not corpus.session_files(), reason="there is no corpus")
 def test_real_sessions_tell_each_prompt_once() -> None:
     for path in corpus.session_files():
         events = list(read_events(path))
         if not any(event.is_sidechain for event in events):
             spoken = with_queued_prompts(events)
-            prompts = [(event.timestamp, prompt) for event in spoken if (prompt := human_prompt(event))]
+            said = [(event, prompt) for event in spoken if (prompt := human_prompt(event))]
+            typed = {(event.prompt_id, prompt) for event, prompt in said if is_typed_command(event)}
+            prompts = [
+                (event.timestamp, prompt)
+                for event, prompt in said
+                if is_typed_command(event) or (getattr(event, "prompt_id", None), prompt) not in typed
+            ]
             told = Conversation.from_events(events).turns
             found = [(turn.prompt.timestamp, turn.prompt.text) for turn in told if turn.prompt]
             found = [one for one in found if one[1] and not one[1].startswith(("(No content)", "(Empty)"))]

@@ -7,7 +7,7 @@ where they failed, searches as counts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
@@ -21,12 +21,13 @@ from claude_session_player.export.drawing import (
     crop_row,
     indent_rows,
     markdown_rows,
+    row_width,
     text_rows,
 )
 from claude_session_player.export.part_rows import PartLook, part_rows
 from claude_session_player.export.terminal import style_element
 from claude_session_player.format.content import Checklist, Code
-from claude_session_player.format.prompts import PeerText, parse_peer_messages, without_peer_messages
+from claude_session_player.format.prompts import PeerRecord, PeerText, parse_peer_messages
 from claude_session_player.formatter import (
     FAILURE,
     INDENT,
@@ -37,8 +38,10 @@ from claude_session_player.formatter import (
     STATUS,
     activity_text,
     gap_between,
+    note_text,
     turn_duration,
 )
+from claude_session_player.linking.prompts import ANOTHER_AGENT
 from claude_session_player.models import (
     AssistantText,
     CompactionRule,
@@ -65,9 +68,13 @@ if TYPE_CHECKING:
 MOST_SHOWN: Final = 50_000
 """Characters that are shown of an element that is not unfolded."""
 PROMPT_ROWS: Final = 24
-"""Rows of a prompt that is not unfolded."""
+"""Rows of a prompt that is not unfolded; after so many, no further message of another agent begins."""
 MESSAGE_ROWS: Final = 12
 """Rows of another agent's message that is not unfolded."""
+_DRAWN_TOGETHER: Final = 100_000
+"""Characters of messages of one record that are drawn as markdown; further ones are shown as they are."""
+_LEAST_DRAWN: Final = 500
+"""As many characters a message counts at least: it takes time to draw any."""
 _ERROR_ROWS: Final = 3
 """Rows of an error of one line in a call that is not unfolded."""
 _SLOW: Final = 2.0
@@ -85,8 +92,6 @@ _BAR: Final = "▎ "
 _RECEIVED: Final = "◂ "
 _COMMAND: Final = "$ "
 _HOOK: Final = "  ┆ "
-_SAYS: Final = ": "
-"""Stands between the name of a hook and what it says."""
 _NOTE_ROWS: Final = 2
 """Rows of a notice that is not unfolded."""
 _FAILED_MARK: Final = "✗ "
@@ -159,37 +164,57 @@ def _prompt(element: UserMessage, view: View, width: int, is_folded: bool) -> li
     assert isinstance(shortened, UserMessage)
     text = Text(mark_controls(shortened.text), style=_SPEECH)
     rows = text_rows(text, width - len(_BAR)) if shortened.text else [[]]
-    hidden = len(rows) - PROMPT_ROWS if is_folded else 0
-    if hidden > 1:
-        rows = [*rows[:PROMPT_ROWS], [_more(hidden, "row")]]
-    return indent_rows(rows, f"{PROMPT} ", _PERSON, rest=_BAR)
+    return indent_rows(_first_rows(rows, PROMPT_ROWS) if is_folded else rows, f"{PROMPT} ", _PERSON, rest=_BAR)
 
 
 def _message(element: PeerMessage, view: View, width: int, is_folded: bool) -> list[Row]:
-    """What other agents sent, each with its name; unfolded, also what Claude Code says about it."""
-    messages = parse_peer_messages(element.text)
+    """What other agents sent, each with its name, and what is around it; unfolded, also Claude Code's advice."""
+    record = parse_peer_messages(element.text)
+    if not record.messages:
+        record = PeerRecord((PeerText(element.sender, "", element.text),))
     rows: list[Row] = []
-    for message in messages or [PeerText(element.sender, "", element.text)]:
-        head = [Segment(_RECEIVED, _PEER), Segment(printable(one_line(message.sender or element.sender)), _PEER)]
-        if message.summary:
-            head.append(Segment(f"  {printable(one_line(message.summary))}"))
-        if message.notice:
-            head.append(Segment(f"  {printable(one_line(message.notice))}", _QUIET))
-        text = _message_text(message) if is_folded else message.text
-        body = markdown_rows(text, width - len(_BAR)) if text else []
-        hidden = len(body) - MESSAGE_ROWS if is_folded else 0
-        if hidden > 1:
-            body = [*body[:MESSAGE_ROWS], [_more(hidden, "row")]]
-        rows += [crop_row(head, width), *indent_rows(body, _BAR, _PEER, rest=_BAR)]
-    if messages and not is_folded:
-        advice = without_peer_messages(element.text)
-        rows += _marked(advice, _BAR, _PEER, width, _QUIET) if advice else []
+    room = _DRAWN_TOGETHER
+    for number, message in enumerate(record.messages):
+        if is_folded and len(rows) >= PROMPT_ROWS:
+            rows += indent_rows([[_more(len(record.messages) - number, "message")]], _BAR, _PEER)
+            break
+        room -= max(len(message.text), _LEAST_DRAWN)
+        rows += _message_head(message, width, is_folded)
+        rows += indent_rows(_message_body(message, width - len(_BAR), is_folded, room > 0), _BAR, _PEER, rest=_BAR)
+    if record.outside:
+        text = _shortened_text(record.outside) if is_folded else record.outside
+        outside = text_rows(Text(mark_controls(text), style=_QUIET), width - len(INDENT))
+        rows += indent_rows(_first_rows(outside, MESSAGE_ROWS) if is_folded else outside, INDENT)
+    if record.advice and not is_folded:
+        advice = Text(mark_controls(record.advice), style=_QUIET)
+        rows += indent_rows(text_rows(advice, width - len(_BAR)), _BAR, _PEER, rest=_BAR)
     return rows
 
 
-def _message_text(message: PeerText) -> str:
-    """What is shown of a message that is not unfolded: of one that a program wrote, its name says enough."""
-    return "" if message.notice else _shortened_text(message.text)
+def _message_head(message: PeerText, width: int, is_folded: bool) -> list[Row]:
+    """Who sent a message, and what it is about: in one row until it is unfolded."""
+    said = ((message.sender or ANOTHER_AGENT, _PEER), (message.summary, Style.null()), (message.notice, _QUIET))
+    words = [(printable(one_line(text)), style) for text, style in said if text]
+    pieces = [(f"  {text}" if number else text, style) for number, (text, style) in enumerate(words)]
+    row = [Segment(_RECEIVED, _PEER), *(Segment(text, style) for text, style in pieces)]
+    if is_folded or row_width(row) <= width:
+        return [crop_row(row, width)]
+    return indent_rows(text_rows(Text.assemble(*pieces), width - len(_BAR)), _RECEIVED, _PEER, rest=_BAR)
+
+
+def _message_body(message: PeerText, width: int, is_folded: bool, is_drawn: bool) -> list[Row]:
+    """The text of a message; folded, nothing of one that a program wrote: its name says enough."""
+    if not message.text or (is_folded and message.notice):
+        return []
+    text = _shortened_text(message.text) if is_folded else message.text
+    rows = markdown_rows(text, width) if is_drawn else text_rows(Text(mark_controls(text)), width)
+    return _first_rows(rows, MESSAGE_ROWS) if is_folded else rows
+
+
+def _first_rows(rows: list[Row], count: int) -> list[Row]:
+    """The first rows, and how many more there are; one more row is shown rather than counted."""
+    hidden = len(rows) - count
+    return [*rows[:count], [_more(hidden, "line")]] if hidden > 1 else rows
 
 
 def _response(element: AssistantText, view: View, width: int, is_folded: bool) -> list[Row]:
@@ -233,7 +258,7 @@ def _output(element: SystemOutput, view: View, width: int, is_folded: bool) -> l
 def _note(element: Note, view: View, width: int, is_folded: bool) -> list[Row]:
     if element.is_error:
         return _marked(element.text, _FAILED_MARK, _FAILED, width, _ERROR)
-    rows = _marked(element.text, "┆ ", _QUIET, width, _QUIET)
+    rows = _marked(note_text(element), "┆ ", _QUIET, width, _QUIET)
     if is_folded and len(rows) > _NOTE_ROWS:
         return [*rows[: _NOTE_ROWS - 1], crop_row([*rows[_NOTE_ROWS - 1], Segment(" …", _QUIET)], width)]
     return rows
@@ -273,10 +298,26 @@ def _brief(element: ToolCall) -> CallBrief:
     """The call at a glance; without a result, what its input says."""
     if isinstance(element.brief, CallBrief):
         return element.brief
-    if not isinstance(element.input_brief, CallBrief):
-        element.input_brief = tools.call_brief(element.tool_name, element.input, None)
-    known: CallBrief = element.input_brief
-    return known
+    key = element.tool_name, id(element.input)
+    known = _input_briefs.get(key)
+    if known is None or known.input is not element.input:
+        if len(_input_briefs) >= _MOST_BRIEFS:
+            _input_briefs.clear()
+        brief = tools.call_brief(element.tool_name, element.input, None)
+        known = _input_briefs[key] = _InputBrief(element.input, brief)
+    return known.brief
+
+
+class _InputBrief(NamedTuple):
+    """What an input says, and the input itself: as long as this exists, no other has its id."""
+
+    input: Any
+    brief: CallBrief
+
+
+_input_briefs: Final[dict[tuple[str, int], _InputBrief]] = {}
+"""What the inputs of calls without results say: a diff takes time, and such calls are drawn again and again."""
+_MOST_BRIEFS: Final = 200
 
 
 def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:
@@ -297,13 +338,13 @@ def call_head(element: ToolCall, brief: CallBrief, width: int) -> list[Row]:
 
 def _outcome(element: ToolCall, brief: CallBrief, width: int) -> Sequence[tuple[str, Style]]:
     """What came of a call, and how long it took; leaves room for what it is used on."""
-    quiet = ((_took(element), _QUIET), (_silent_hooks(element), _QUIET))
+    took = (_took(element), _QUIET)
     if element.is_error:
-        return ((brief.count, _ERROR), *quiet)
+        return ((brief.count, _ERROR), took)
     if brief.count[:1] in ("+", "−"):
-        return (*((count, _DONE if count[0] == "+" else _ERROR) for count in brief.count.split()), *quiet)
+        return (*((count, _DONE if count[0] == "+" else _ERROR) for count in brief.count.split()), took)
     about = truncate(one_line(brief.words), width // 3) if brief.name else ""
-    return ((about, _QUIET), (brief.count, _QUIET), *quiet)
+    return ((about, _QUIET), (brief.count, _QUIET), took)
 
 
 def _took(element: ToolCall) -> str:
@@ -326,7 +367,7 @@ def _progress(element: ToolCall, view: View) -> str:
 def _folded_rows(folded: Folded, width: int, name: str, style: Style | None = None) -> list[Row]:
     """A few lines of a part, and how many more there are."""
     part = folded.part
-    if isinstance(part, Code) and part.language == "bash":
+    if isinstance(part, Code) and part.is_command:
         text = Text.assemble((_COMMAND, "dim"), code_text(part.text, part.language))
         rows = [crop_row(row, width) for row in text_rows(text, width)]
     else:
@@ -350,14 +391,7 @@ def _more(count: int, thing: str) -> Segment:
 
 def hook_rows(element: ToolCall, width: int) -> list[Row]:
     """What hooks said about a call."""
-    said = [words for words in element.hooks if _SAYS in words]
-    return [crop_row([Segment(f"{_HOOK}{printable(words)}", _QUIET)], width) for words in said]
-
-
-def _silent_hooks(element: ToolCall) -> str:
-    """How many hooks ran and had nothing to say."""
-    count = sum(_SAYS not in words for words in element.hooks)
-    return plural(count, "hook") if count else ""
+    return [crop_row([Segment(f"{_HOOK}{printable(words)}", _QUIET)], width) for words in element.hooks]
 
 
 _DRAWINGS: Final[dict[type, Callable[[Any, View, int, bool], list[Row]]]] = {

@@ -362,7 +362,7 @@ class _EntryDrawing:
         text = tidy_text(shorten_text(part.text, limit))
         if style:
             return self._pen.plain(text, style, "", look.width)
-        if not (is_input and part.language == "bash"):
+        if not (is_input and part.is_command):
             return self._pen.rows(part_rows(Code(text, part.language), look))
         rows = self._pen.rows(part_rows(Code(text, part.language), look._replace(width=look.width - len(_COMMAND))))
         return [(" " * len(_COMMAND) if number else _COMMAND) + row for number, row in enumerate(rows)]

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+SHELL: Final = "bash"
+"""The language of commands."""
+
+
 class Prose(Struct, frozen=True, gc=False):
     """Markdown text."""
 
@@ -47,6 +51,11 @@ class Code(Struct, frozen=True, gc=False):
     lines: int | None = None
     """The number of lines to show, if it is not the usual one; 0 for none."""
 
+    @property
+    def is_command(self) -> bool:
+        """True for what is typed into a shell; what it printed has no language."""
+        return self.language == SHELL
+
 
 class Diff(Struct, frozen=True, gc=False):
     """A change: each line begins with a space, a minus or a plus, and a head with the line numbers with `@@`."""
@@ -54,6 +63,16 @@ class Diff(Struct, frozen=True, gc=False):
     text: str
     start: int | None = None
     """The number of the first line, if it is known and no head says it."""
+
+    @property
+    def new_text(self) -> str | None:
+        """The text, if there was none before; `None` for a change of one.
+
+        >>> Diff("+one\\n+two").new_text, Diff(" one\\n+two").new_text
+        ('one\\ntwo', None)
+        """
+        lines = self.text.split("\n")
+        return "\n".join(line[1:] for line in lines) if all(line[:1] == "+" for line in lines) else None
 
 
 class ChecklistItem(Struct, frozen=True, gc=False):

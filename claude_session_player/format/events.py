@@ -87,6 +87,8 @@ class User(MessageEvent, tag="user"):
     """The call that injected this text, for example that of a skill."""
     origin: PromptOrigin | None = None
     prompt_source: str | None = None
+    prompt_id: str | None = None
+    """Shared by the records of one prompt, up to the next one; a command may have that of the prompt before it."""
     permission_mode: str | None = None
     """What tools were allowed to do when this was written."""
 

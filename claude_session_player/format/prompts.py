@@ -1,4 +1,4 @@
-"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden; and who sent a prompt.
+"""Classifies the text of a `user` record: a prompt, output of a command, a notice, or hidden; parses agents' messages.
 
 The rules are a table, and the first that matches decides. Each takes the text and returns a `ClassifiedPrompt`, or
 `None` if it does not match.
@@ -174,14 +174,21 @@ _RULES: Final[tuple[Callable[[str], ClassifiedPrompt | None], ...]] = (
 )
 
 
-# --- who sent it --------------------------------------------------------------------------------------
+# --- messages of other agents -------------------------------------------------------------------------
 
-_PEER_MESSAGE: Final = re.compile(
-    r"<(teammate-message|agent-message|cross-session-message)\b([^>]{0,1000})>(.*?)(?:</\1>|\Z)", re.DOTALL
-)
-_ATTRIBUTE: Final = re.compile(r'([\w-]{1,40})="([^"]*)"')
+# Each is in a tag whose attributes name the sender. What is around the tags is advice of Claude Code to the model, or
+# what somebody else wrote. Every character is looked at a constant number of times, whatever the text is.
+
+_OPENING: Final = re.compile(r"<(teammate-message|agent-message|cross-session-message)(?![\w-])")
+_ATTRIBUTE: Final = re.compile(r"""\s*+([\w-]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"'<>=]++)))?+""")
 _SENDERS: Final = ("teammate_id", "from", "sender", "name")
 """The attributes that name a sender, in different versions."""
+INTRODUCTION: Final = "Another Claude session sent a message"
+"""How a record with such messages begins in some versions."""
+_ADVICE: Final = re.compile(
+    rf"^[ \t]*+(?:{INTRODUCTION}:?[ \t]*+|This came from another Claude session\b.*+)$", re.MULTILINE
+)
+"""The lines that Claude Code writes around the messages."""
 
 
 class PeerText(NamedTuple):
@@ -195,19 +202,57 @@ class PeerText(NamedTuple):
     """What the message is if a program wrote it, for example `idle notification`; its text is JSON then."""
 
 
-def parse_peer_messages(text: str) -> list[PeerText]:
-    """The messages of other agents in the text of a `user` record; what is around them is advice to the model.
+class PeerRecord(NamedTuple):
+    """A text with messages of other agents, taken apart."""
 
-    >>> parse_peer_messages('<teammate-message teammate_id="ada" summary="Done">It boils.</teammate-message>')
-    [PeerText(sender='ada', summary='Done', text='It boils.', notice='')]
+    messages: tuple[PeerText, ...] = ()
+    outside: str = ""
+    """What is around the messages, without Claude Code's advice."""
+    advice: str = ""
+    """What Claude Code tells the model about the messages."""
+
+
+def parse_peer_messages(text: str) -> PeerRecord:
+    """The messages of other agents in the text of a `user` record, and what is around them.
+
+    >>> record = parse_peer_messages('<teammate-message teammate_id="ada" summary="Done">It boils.</teammate-message>')
+    >>> record.messages
+    (PeerText(sender='ada', summary='Done', text='It boils.', notice=''),)
     """
-    messages = []
-    for match in _PEER_MESSAGE.finditer(text):
-        attributes = dict(_ATTRIBUTE.findall(match[2]))
-        sender = next((attributes[name] for name in _SENDERS if attributes.get(name)), "")
-        body = match[3].strip()
-        messages.append(PeerText(sender, attributes.get("summary", ""), body, _notice_name(body)))
-    return messages
+    messages: list[PeerText] = []
+    around: list[str] = []
+    end = 0
+    while (opening := _OPENING.search(text, end)) is not None:
+        attributes, start = _read_attributes(text, opening.end())
+        if not start:
+            break
+        around.append(text[end : opening.start()])
+        closing = f"</{opening[1]}>"
+        stop = text.find(closing, start)
+        end = len(text) if stop < 0 else stop + len(closing)
+        messages.append(_message(attributes, text[start : end if stop < 0 else stop].strip()))
+    around.append(text[end:])
+    whole = "\n".join(part.strip() for part in around if part.strip())
+    advice = "\n".join(line.strip() for line in _ADVICE.findall(whole))
+    return PeerRecord(tuple(messages), _ADVICE.sub("", whole).strip() if advice else whole, advice)
+
+
+def _read_attributes(text: str, start: int) -> tuple[dict[str, str], int]:
+    """The attributes of a tag, and where the tag ends; 0 if it does not end.
+
+    A tag that is malformed somewhere ends at the next `>`. What was read is never read again, so hostile texts take no
+    longer than others.
+    """
+    attributes: dict[str, str] = {}
+    while (match := _ATTRIBUTE.match(text, start)) is not None:
+        attributes.setdefault(match[1], match[2] or match[3] or match[4] or "")
+        start = match.end()
+    return attributes, text.find(">", start) + 1
+
+
+def _message(attributes: dict[str, str], body: str) -> PeerText:
+    sender = next((name for key in _SENDERS if (name := attributes.get(key, "").strip())), "")
+    return PeerText(sender, attributes.get("summary", "").strip(), body, _notice_name(body))
 
 
 def _notice_name(text: str) -> str:
@@ -217,10 +262,7 @@ def _notice_name(text: str) -> str:
     return kind.replace("_", " ") if isinstance(kind, str) else ""
 
 
-def without_peer_messages(text: str) -> str:
-    """What Claude Code wrote around the messages of other agents."""
-    return _PEER_MESSAGE.sub("", text).strip()
-
+# --- prompts of programs ----------------------------------------------------------------------------
 
 _HEADLESS: Final = ("sdk", "mcp", "claude-code-github-action")
 """How the names of entry points begin that no person sits at."""

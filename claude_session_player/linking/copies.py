@@ -4,6 +4,9 @@ A resumed or forked session keeps the uuids of what it copies. Some programs rew
 with other uuids and times, and sometimes a record for each block: those are recognised by the ids of calls and
 messages. A prompt has no such id; it is a copy if the response after it is a copy that followed the same prompt.
 
+Claude Code 2.1.232 records `/compact` as it was typed, and again in tags when it was run, with another uuid and time.
+Both have the same `promptId`.
+
 Copies are rare, so records are compared a batch at a time. `_mark_each` compares them one by one: the reference that a
 property in tests/test_copies.py holds against the batches.
 """
@@ -33,7 +36,7 @@ from claude_session_player.format.blocks import (
 )
 from claude_session_player.format.content import join_texts, message_content
 from claude_session_player.format.events import COMPACTION, QUEUED, Assistant, Attachment, Event, System, User
-from claude_session_player.linking.prompts import is_injected
+from claude_session_player.linking.prompts import TypedCommands, is_injected
 
 _BATCH: Final = 200
 """The number of records that are compared together; usually none of them is a copy."""
@@ -41,6 +44,7 @@ _SAMPLE: Final = 64
 """The number of bytes at both ends by which a long output is compared with others of the same call."""
 _end_at: Final = struct.Struct(f"{_SAMPLE}s").unpack_from
 _NO_PROMPTS: Final[list[str]] = []
+_COMMAND_STARTS: Final = ("/", "<")
 
 Keys = tuple[int, ...]
 """Hashes that identify a block: a block that shares any of them is a copy."""
@@ -59,6 +63,7 @@ class CopyDetector:
         """The prompts since the last response."""
         self._prompts_before: dict[str, list[str]] = {}
         """The prompts before each response, since the one before it."""
+        self._typed = TypedCommands()
 
     def mark(self, events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
         """Each event, and whether it is a copy."""
@@ -68,9 +73,10 @@ class CopyDetector:
     def find_repeats(self, events: Iterable[Event]) -> Iterator[Event]:
         """Those of some later records that repeat earlier ones by themselves, whatever follows. They are not added."""
         seen: set[int] = set()
+        typed = self._typed.copy()
         for event in events:
             keys = _keys(event)
-            if all(not (self._seen.isdisjoint(one) and seen.isdisjoint(one)) for one in keys):
+            if typed.is_run(event) or all(not (self._seen.isdisjoint(one) and seen.isdisjoint(one)) for one in keys):
                 yield event
             seen.update(chain.from_iterable(keys))
 
@@ -138,11 +144,21 @@ class CopyDetector:
         )
         if any(len(new) != len(unique) or not unique.isdisjoint(earlier) for new, unique, earlier in added):
             return False
+        if any(text[:1] in _COMMAND_STARTS for text in prompts) and not self._add_commands(batch):
+            return False
         for _, unique, earlier in added:
             earlier |= unique
         self._recent_prompts = recent
         for response, prompts in before.items():
             self._prompts_before.setdefault(response, prompts)
+        return True
+
+    def _add_commands(self, batch: Sequence[Event]) -> bool:
+        """Add the commands of a batch, unless one of them is a copy: then none, and return False."""
+        typed = self._typed.copy()
+        if any(typed.is_run(event) for event in batch):
+            return False
+        self._typed = typed
         return True
 
     def _mark_each(self, batch: Iterable[Event], coming: Iterator[Event]) -> Iterator[tuple[Event, bool]]:
@@ -177,7 +193,8 @@ class CopyDetector:
         return is_copy
 
     def _add_prompt(self, event: Event, prompt: str, coming: Iterator[Event], ahead: deque[Event]) -> bool:
-        is_copy = self._add_blocks(event)
+        is_run = self._typed.is_run(event)
+        is_copy = self._add_blocks(event) or is_run
         if not is_copy and prompt in self._prompts:
             is_copy = self._leads_to_copy(prompt, coming, ahead)
         self._prompts.add(prompt)

@@ -46,8 +46,9 @@ class Notices:
         return self._hook(attached, f"failed{code}", hook_reason(attached.stderr) or hook_reason(attached.content))
 
     def passing_hook(self, attached: AttachmentData) -> str:
-        """A hook that let everything go on, and what it said."""
-        return _sentence(f"{attached.hook_name or 'A'} hook", hook_reason(attached.content))
+        """What a hook said that let everything go on; empty if it said nothing."""
+        words = _words(hook_reason(attached.content))
+        return f"{attached.hook_name or 'A'} hook: {words}" if words else ""
 
     def stopping_hook(self, attached: AttachmentData) -> str:
         """A hook that ended the turn."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from heapq import heappop
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -26,19 +26,23 @@ from claude_session_player.format.events import (
     User,
 )
 from claude_session_player.format.lenient_json import load_raw
-from claude_session_player.format.prompts import ClassifiedPrompt, classify_prompt, parse_peer_messages
+from claude_session_player.format.prompts import (
+    INTRODUCTION,
+    ClassifiedPrompt,
+    classify_prompt,
+    parse_peer_messages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
 _NOT_PEOPLE: Final = frozenset(("task-notification", "peer", "system", "agent", "hook"))
 """The values of `origin.kind` in `user` records that no person wrote."""
-_PEERS: Final = (
-    "<teammate-message",
-    "<agent-message",
-    "<cross-session-message",
-    "Another Claude session sent a message",
-)
+_AGENTS: Final = frozenset(("peer", "agent"))
+"""Those of them that other agents wrote."""
+_PEERS: Final = ("<teammate-message", "<agent-message", "<cross-session-message", INTRODUCTION)
+ANOTHER_AGENT: Final = "another agent"
+"""The sender of a message of another agent that names none."""
 CLAUDE_CODE: Final = "Claude Code"
 """The sender of what no person and no other agent sent."""
 _REFUSAL: Final = re.compile(r"Unknown (?:skill|slash command|command): \S+(?: Did you mean .*)?")
@@ -102,10 +106,12 @@ def _classified(content: Content) -> ClassifiedPrompt | None:
 
 def is_from_person(text: str) -> bool:
     """False for the text of a `user` record that another agent or Claude Code wrote."""
-    beginning = text[:_BEGINNING].lstrip()
-    return not beginning.startswith(_PEERS) and not (
-        beginning.startswith("Unknown ") and len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip())
-    )
+    is_refusal = len(text) < _BEGINNING and _REFUSAL.fullmatch(text.strip()) is not None
+    return not is_refusal and not _opens_as_peer(text)
+
+
+def _opens_as_peer(text: str) -> bool:
+    return text[:_BEGINNING].lstrip().startswith(_PEERS)
 
 
 def sender_of(event: Event, text: str) -> str | None:
@@ -114,11 +120,14 @@ def sender_of(event: Event, text: str) -> str | None:
     >>> sender_of(User(), "Good morning"), sender_of(User(), '<agent-message from="ada">Done.</agent-message>')
     (None, 'ada')
     """
-    is_from_claude_code = isinstance(event, User) and is_injected(event)
-    if is_from_person(text) and not is_from_claude_code:
+    user = event if isinstance(event, User) else None
+    if is_from_person(text) and not (user is not None and is_injected(user)):
         return None
-    senders = dict.fromkeys(message.sender for message in parse_peer_messages(text) if message.sender)
-    return ", ".join(senders) or CLAUDE_CODE
+    messages = parse_peer_messages(text).messages
+    if messages:
+        return ", ".join(dict.fromkeys(message.sender or ANOTHER_AGENT for message in messages))
+    origin = user.origin if user is not None else None
+    return ANOTHER_AGENT if _opens_as_peer(text) or (origin is not None and origin.kind in _AGENTS) else CLAUDE_CODE
 
 
 def is_injected(event: User) -> bool:
@@ -131,6 +140,55 @@ def is_injected(event: User) -> bool:
         or event.prompt_source == "system"
         or (event.origin is not None and event.origin.kind in _NOT_PEOPLE)
     )
+
+
+# --- commands that are recorded twice -----------------------------------------------------------
+
+
+class _RecordedCommand(NamedTuple):
+    """A command to Claude Code, and the id of its prompt."""
+
+    prompt_id: str
+    text: str
+
+
+class TypedCommands(Struct):
+    """The commands that were typed so far, and that no later record says were run.
+
+    Claude Code 2.1.232 records `/compact` as it was typed, and again in tags when it was run. Both records have the
+    same `promptId`. A command that has tags only may share the id of the prompt before it, so that two of those are
+    no copies.
+
+    >>> commands = TypedCommands()
+    >>> typed, run = User(content="/compact"), User(content="<command-name>/compact</command-name>")
+    >>> typed.prompt_id = run.prompt_id = "p1"
+    >>> [commands.is_run(event) for event in (run, typed, run, run)]
+    [False, False, True, False]
+    """
+
+    waiting: set[_RecordedCommand] = set()
+
+    def is_run(self, event: Event) -> bool:
+        """Note a record; true if an earlier one holds the same command as it was typed."""
+        if type(event) is not User or not event.prompt_id:
+            return False
+        content = event.message_content
+        if not isinstance(content, str) or not content.startswith(("/", "<command-")):
+            return False
+        classified = classify_human_prompt(event)
+        if classified is None or classified.prompt is None:
+            return False
+        command = _RecordedCommand(event.prompt_id, classified.prompt.rstrip())
+        if not classified.is_command:
+            self.waiting.add(command)
+            return False
+        was_typed = command in self.waiting
+        self.waiting.discard(command)
+        return was_typed
+
+    def copy(self) -> TypedCommands:
+        """An independent copy."""
+        return TypedCommands(self.waiting.copy())
 
 
 # --- the queue ----------------------------------------------------------------------------------

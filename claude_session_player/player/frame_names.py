@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.format.blocks import ToolUse
-from claude_session_player.formatter import activity_text, turn_duration
+from claude_session_player.formatter import activity_text, note_text, turn_duration
 from claude_session_player.linking.agent_records import to_agent_call
 from claude_session_player.models import (
     AssistantText,
@@ -91,7 +91,9 @@ def _element_name(element: ScreenElement) -> FrameName:
         case CompactionRule():
             trigger = f" ({element.trigger})" if element.trigger else ""
             return FrameName(FrameMark.COMPACTION, f"compaction{trigger}")
-        case SystemOutput(is_error=is_error) | Note(is_error=is_error):
+        case Note(is_error=is_error):
+            return FrameName(FrameMark.ERROR if is_error else FrameMark.NONE, to_title(note_text(element)))
+        case SystemOutput(is_error=is_error):
             return FrameName(FrameMark.ERROR if is_error else FrameMark.NONE, to_title(element.text) or "output")
     raise AssertionError(element)
 

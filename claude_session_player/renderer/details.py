@@ -137,7 +137,7 @@ def summary_note(event: User) -> Note | None:
     """What the model is told of the conversation before a compaction."""
     content = message_content(event)
     text = trim_breaks(strip_escapes(join_texts(content) if isinstance(content, list) else content or ""))
-    return Note(f"Summary: {text}") if text.strip() else None
+    return Note(text, is_summary=True) if text.strip() else None
 
 
 def failed_request(event: Assistant, content: Content) -> AssistantText:

@@ -17,7 +17,7 @@ from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.format.strings import readable_strings
 from claude_session_player.linking.agent_records import reported_events
 from claude_session_player.linking.copies import CopyDetector
-from claude_session_player.linking.prompts import PromptQueue, human_prompt, to_attachment
+from claude_session_player.linking.prompts import PromptQueue, TypedCommands, human_prompt, to_attachment
 from claude_session_player.parser import decode_lines
 from claude_session_player.search.documents import LAST_LINE, to_document
 from claude_session_player.search.fields import RESULT, TOOL
@@ -71,6 +71,7 @@ class ReaderState(Struct):
     prompts: set[int] = set()
     responses: set[int] = set()
     """Checksums of all prompts, and what identifies the texts of all responses."""
+    typed: TypedCommands = field(default_factory=TypedCommands)
     has_repeat: bool = False
     """True if a prompt since the last response had been there before."""
     has_copies: bool = False
@@ -264,6 +265,8 @@ class FileReader:
                     yield from map(to_attachment, queue.settle())
             elif (kind is User and not _is_result(event)) or kind is Attachment:
                 self._note_prompt(event, state)
+                if state.typed.is_run(event):
+                    continue
             yield event
 
     def _owns(self, event: Event) -> bool:

@@ -34,7 +34,12 @@ from claude_session_player.format.partial_records import (
     decode_count_record,
 )
 from claude_session_player.linking.copies import CopyDetector, call_key, response_id
-from claude_session_player.linking.prompts import classify_human_prompt, human_prompt, with_queued_prompts
+from claude_session_player.linking.prompts import (
+    TypedCommands,
+    classify_human_prompt,
+    human_prompt,
+    with_queued_prompts,
+)
 from claude_session_player.linking.subagents import subagent_positions
 from claude_session_player.parser import decode_lines
 from claude_session_player.tools import TOOLS, FileTouch, touched_file
@@ -169,6 +174,7 @@ class LineCounter(SessionCounts):
         """The rows of the tree by column: uuids, parents, line numbers, roles."""
         self._seen: set[str | None] = set()
         self._prompt_times: set[str] = set()
+        self._typed = TypedCommands()
         self._notice_times: set[str] = set()
         self._responses: set[str] = set()
         """The ids of responses before the last prompt."""
@@ -243,6 +249,7 @@ class LineCounter(SessionCounts):
 
     def _count_prompt(self, event: Event) -> None:
         self.prompts += 1
+        self.needs_events = self.needs_events or self._typed.is_run(event)
         self._responses |= self._new_responses
         self._new_responses = set()
         self.last_response = None

@@ -14,7 +14,17 @@ from msgspec import Raw, Struct
 
 from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import DECODE_ERRORS, NOTHING
-from claude_session_player.format.content import CallParts, Checklist, ChecklistItem, Code, Data, Diff, Part, Prose
+from claude_session_player.format.content import (
+    SHELL,
+    CallParts,
+    Checklist,
+    ChecklistItem,
+    Code,
+    Data,
+    Diff,
+    Part,
+    Prose,
+)
 from claude_session_player.format.results import (
     Hunk,
     decode_file_result,
@@ -228,7 +238,7 @@ def shell_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:
     words = _text(given, "description")
     if given.get("run_in_background"):
         words = f"{words} (in the background)".strip()
-    return CallParts(words, "", (Code(_text(given, "command"), "bash"),), *_output(reply))
+    return CallParts(words, "", (Code(_text(given, "command"), SHELL),), *_output(reply))
 
 
 def read_parts(given: dict[str, Any], reply: ToolReply | None) -> CallParts:

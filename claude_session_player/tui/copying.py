@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.format.content import Code, Diff
+from claude_session_player.format.prompts import PeerText, parse_peer_messages
 from claude_session_player.formatter import element_text
-from claude_session_player.models import ToolCall, View
+from claude_session_player.linking.prompts import ANOTHER_AGENT
+from claude_session_player.models import PeerMessage, ToolCall, View
 from claude_session_player.player import call_details
 from claude_session_player.util.humanize import plural
 
@@ -28,18 +30,34 @@ def copy_element(app: App[Any], playback: Playback, element: ScreenElement) -> s
 
 
 def text_to_copy(index: FrameIndex, recording: Recording, element: ScreenElement) -> str:
-    """All text of an element; of a change the diff, and of another call its command and its result in full.
+    """All text of an element; of a change the diff, of a new file its text, of other calls command and result in full.
 
     Raises `CannotRead`.
     """
+    if isinstance(element, PeerMessage):
+        return _message_text(element)
     if not isinstance(element, ToolCall) or (reply := (call := call_details(index, element)).reply()) is None:
         return element_text(element, View.full(thinking=True))
     given = call.to_parts(reply).given
-    diffs = [part.text for part in given if isinstance(part, Diff)]
+    diffs = [part.text if (new := part.new_text) is None else new for part in given if isinstance(part, Diff)]
     if diffs and not reply.is_error:
         return "\n".join(diffs)
-    commands = [f"$ {part.text}" for part in given if isinstance(part, Code) and part.language == "bash"]
-    return "\n".join((*commands, recording.resolve(reply.text)))
+    commands = [f"$ {part.text}" for part in given if isinstance(part, Code) and part.is_command]
+    return "\n".join(filter(None, (*commands, recording.resolve(reply.text))))
+
+
+def _message_text(element: PeerMessage) -> str:
+    """What other agents sent, each with its name, and what is around it."""
+    record = parse_peer_messages(element.text)
+    messages = record.messages or (PeerText(element.sender, "", element.text),)
+    texts = [f"{_head(message)}\n{message.text}" for message in messages]
+    return "\n\n".join([*texts, record.outside] if record.messages and record.outside else texts)
+
+
+def _head(message: PeerText) -> str:
+    """Who sent a message, and what it is about."""
+    sender = f"From {message.sender or ANOTHER_AGENT}"
+    return f"{sender}: {message.summary}" if message.summary else sender
 
 
 def copy_notice(size: int) -> str:

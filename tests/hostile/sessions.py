@@ -138,7 +138,7 @@ def records() -> list[dict[str, Any]]:
     for record in _QUIET:
         built.line(record)
     built.compaction().prompt("Summary of tea", isCompactSummary=True).prompt("Go on", isMeta=True)
-    built.prompt("Make tea", permissionMode="default", promptSource="typed", origin={"kind": "human"})
+    built.prompt("Make tea", permissionMode="default", promptSource="typed", promptId="p1", origin={"kind": "human"})
     built.prompt([text("And look"), {"type": "image", "source": _PICTURE}, {"type": "document", "source": _PICTURE}])
     built.prompt("<command-name>/brew</command-name><command-args>now</command-args>")
     built.prompt("<bash-input>ls</bash-input>").prompt("<bash-stdout>tea</bash-stdout><bash-stderr>no</bash-stderr>")

@@ -230,7 +230,7 @@ def details_rows(head: list[Strip], details: ElementDetails, width: int) -> list
     if about:
         rows += _indented(_text_strips(about, inner), _INDENT)
     for part in details.given:
-        is_command = isinstance(part, Code) and part.language == "bash"
+        is_command = isinstance(part, Code) and part.is_command
         drawn = part_strips(part, inner - 2 * is_command, details.name, budget)
         rows += _indented(_indented(drawn, "$ ", Style(dim=True)) if is_command else drawn, _INDENT)
     if details.outcome:
