@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from claude_session_player.search.file_reader import ReadResult
     from claude_session_player.store import Progress, SessionFile
 
-SEARCH_VERSION: Final = 2
+SEARCH_VERSION: Final = 3
 """Goes up whenever documents, or the rules that yield them, change."""
 _FOLDER: Final = f"search-{SEARCH_VERSION}"
 _LARGE: Final = 32 << 20
