@@ -145,13 +145,20 @@ class Playback:
         """False while frames are awaited on the way to a destination."""
         return self._destination is None
 
+    def has_line(self, number: int) -> bool:
+        """True if all frames up to a line are loaded; the next line may still change what belongs to it."""
+        return self.is_complete or self.frame_index.line_count > number
+
     def forget_destination(self) -> None:
         """Drop a destination that is not loaded yet, because the person went elsewhere."""
         self._destination = None
 
     def set_view(self, view: View) -> None:
-        """Rebuild the frame index for another view, and stay at the same line. Whose lines are shown stays the same."""
-        line, is_live = self.line, self.player.is_live
+        """Rebuild the frame index for another view, and stay at the same line. Whose lines are shown stays the same.
+
+        A destination that is not loaded yet is kept: until then, the current line is not where the person wants to be.
+        """
+        here = None if self.player.is_live else LinePosition(self.line)
         view = replace(view, sidechains=self.frame_index.view.sidechains, thinking=True)
         if self._followed is not None:
             self._followed.rebuild_index(view)
@@ -159,7 +166,7 @@ class Playback:
             self._frame_index = FrameIndex(self._frame_index.source, view)
         self.player.restart()
         self.player.is_growing, self.is_complete = True, False
-        self._destination = None if is_live else LinePosition(line)
+        self._destination = self._destination or here
 
     def close(self) -> None:
         """Close the file."""
@@ -182,7 +189,7 @@ class Playback:
             return
         self._seek(self._destination)
         if self.is_complete or (
-            isinstance(self._destination, LinePosition) and self.frame_index.line_count > self._destination.number
+            isinstance(self._destination, LinePosition) and self.has_line(self._destination.number)
         ):
             self._destination = None
 

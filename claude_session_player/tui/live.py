@@ -193,7 +193,7 @@ class RunningApp(TerminalApp[None]):
         files = [file for folder in self._sessions.directories for file in watched_files(folder)]
         self._sessions.update(files, self._clock())
         self._show()
-        self.run_worker(self._watch(), group="watch")
+        self.run_worker(self._watch, group="watch")
         self.set_interval(_UPDATE_SECONDS, self._show)
 
     def on_resize(self, event: events.Resize) -> None:

@@ -99,7 +99,7 @@ class MotionScreen(PlaybackScreen):
         self.app.clear_notifications()
         try:
             self.playback.go_to(parse_position(event.text))
-            self.pane.go_to_end()
+            self.leave_scrolled_line()
         except SessionError as error:
             self.notify(str(error), severity="error")
         self.show_frame()
@@ -107,7 +107,7 @@ class MotionScreen(PlaybackScreen):
     @on(SearchBar.MatchReached)
     def _show_match(self) -> None:
         """Put the cursor on the matching element, unfolded if the match is truncated otherwise."""
-        self.pane.go_to_end()
+        self.leave_scrolled_line()
         self.show_frame()
         number = self.pane.find_line(self.playback.line)
         if number is not None:

@@ -265,7 +265,7 @@ class PlayerScreen(ViewScreen):
         """Build the frames of the present view, behind the screen."""
         self._name_place()
         build = jobs.follow_frames if self.playback.is_followed else jobs.build_frames
-        self.run_worker(build(self.playback, self.post_message), exclusive=True, group="frames")
+        self.run_worker(partial(build, self.playback, self.post_message), exclusive=True, group="frames")
 
     @on(FramesChanged)
     def _show_new_frames(self, event: FramesChanged) -> None:
@@ -340,7 +340,7 @@ class PlayerScreen(ViewScreen):
             return
         self._go_to_left_position()
         self.app.clear_notifications()
-        self.pane.go_to_end()
+        self.leave_scrolled_line()
         self.show_frame()
         self._say(self._position.take_arrival())
 

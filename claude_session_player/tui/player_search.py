@@ -6,6 +6,7 @@ Without such a search, the hits take its place with which the player was opened.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
@@ -201,7 +202,7 @@ class SearchBar(Widget):
                 self.post_message(self.MatchReached())
 
     def _search_on(self, search: FrameSearch) -> None:
-        work = search_frames(search, lambda: self._is_current(search), self.post_message)
+        work = partial(search_frames, search, lambda: self._is_current(search), self.post_message)
         self.run_worker(work, exclusive=True, group="search")
 
     def _is_current(self, search: FrameSearch) -> bool:
