@@ -249,6 +249,23 @@ def test_s_steps_into_a_sub_agent_and_back() -> None:
     assert "● You are welcome." in played(in_and_out)
 
 
+@pytest.mark.parametrize("is_playing", [False, True])
+def test_a_sub_agent_is_played_if_its_caller_was(is_playing: bool) -> None:
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        screen.player.seek(screen.player.count - 3)
+        screen.show_here()
+        assert screen.player.is_playing
+        await pilot.press(*([] if is_playing else ["space"]), "s")
+        await until_true(pilot, lambda: pilot.app.screen is not screen and pilot.app.screen.is_mounted)
+        nested = screen_of(pilot.app)
+        await until_true(pilot, lambda: nested.playback.is_complete)
+        assert nested.player.is_playing == is_playing
+        assert nested.player.position == 0
+
+    played(step_in)
+
+
 def test_escape_leads_back_from_a_sub_agent_and_q_out_of_all() -> None:
     app, clock = player()
 
