@@ -249,6 +249,22 @@ def test_s_steps_into_a_sub_agent_and_back() -> None:
     assert "● You are welcome." in played(in_and_out)
 
 
+def test_the_own_time_in_the_status_is_that_of_summary_and_never_goes_back() -> None:
+    session = SessionBuilder()
+    for time in ("20:00:00", "08:00:00", "08:05:00", "20:00:10", "09:00:00", "20:10:00"):
+        session.prompt(f"At {time}", timestamp=f"2026-01-17T{time}.000Z")
+    session.line({"type": "system", "subtype": "away_summary", "timestamp": "2026-01-17T20:20:00.000Z"})
+
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("space", "home")
+        for so_far in ("0s", "12h", "12h", "12h", "12h", "12h 20m"):
+            assert f"  {so_far} of 12h 20m" in text_of(pilot.app)
+            await pilot.press("right")
+
+    played(step, recording(session), LARGE)
+
+
 @pytest.mark.parametrize("is_playing", [False, True])
 def test_a_sub_agent_is_played_if_its_caller_was(is_playing: bool) -> None:
     async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
@@ -258,7 +274,8 @@ def test_a_sub_agent_is_played_if_its_caller_was(is_playing: bool) -> None:
         assert screen.player.is_playing
         await pilot.press(*([] if is_playing else ["space"]), "s")
         await until_true(pilot, lambda: pilot.app.screen is not screen and pilot.app.screen.is_mounted)
-        nested = screen_of(pilot.app)
+        nested = pilot.app.screen
+        assert isinstance(nested, PlayerScreen)
         await until_true(pilot, lambda: nested.playback.is_complete)
         assert nested.player.is_playing == is_playing
         assert nested.player.position == 0

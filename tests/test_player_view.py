@@ -18,7 +18,7 @@ from claude_session_player.player.timeline import parse_position
 from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.builder import SessionBuilder, call, text
-from tests.players import Clock, followed, keys, played, recording, screen_of, to_agent
+from tests.players import Clock, followed, keys, played, recording, to_agent
 from tests.screens import LARGE, run, text_of, until
 
 RICH: Final[dict[str, Any]] = {"view": View.rich()}
@@ -135,7 +135,8 @@ def test_a_followed_session_keeps_the_place_that_was_scrolled_to_while_a_view_lo
     path = long_session().write(tmp_path / "s.jsonl")
 
     async def change(pilot: Pilot[Any]) -> None:
-        screen = screen_of(pilot.app)
+        screen = pilot.app.screen
+        assert isinstance(screen, PlayerScreen)
         await until(pilot, lambda: screen.playback.is_complete)
         await pilot.press(*["pageup"] * 3)
         line = screen.pane.scrolled_line

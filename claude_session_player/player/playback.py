@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.live import SessionStatus
     from claude_session_player.models import ScreenElement, View
+    from claude_session_player.player.progress import Lasted
     from claude_session_player.player.recording import Recording
     from claude_session_player.player.stream import Timing
 
@@ -106,6 +107,11 @@ class Playback:
         """The line before the next frame: what the lines in between say and cost belongs to this frame."""
         index = self.frame_index
         return index.line_count if self.player.is_at_end else index.frames[self.player.position + 1].line - 1
+
+    @property
+    def lasted(self) -> Lasted:
+        """How long the session had lasted at the current frame, and how long it lasts in all."""
+        return self.frame_index.progress.times.at(self.last_line)
 
     def elements(self) -> list[ScreenElement]:
         """The elements on the screen now; in highlights, only those. They must not be changed.

@@ -1,7 +1,7 @@
 """The timeline of a session: the delays of frames, chapters, a histogram, and positions that a person can type.
 
 These are pure functions without a clock. All times are in seconds. The first frame has no delay. Neither has a frame
-whose time is missing or goes backwards: a session has the order of its lines.
+whose time is missing, or not later than that of all frames before it: a session has the order of its lines.
 """
 
 from __future__ import annotations
@@ -43,15 +43,16 @@ class Pace(Enum):
 
 
 def frame_delays(times: Iterable[float | None]) -> Iterator[float]:
-    """The time between each frame and the previous one.
+    """The time that passes until each frame, from the latest time so far: what has passed does not pass again.
 
-    >>> list(frame_delays([10.0, 12.5, None, 13.0, 9.0, 10.0]))
-    [0.0, 2.5, 0.0, 0.5, 0.0, 1.0]
+    >>> list(frame_delays([10.0, 12.5, None, 13.0, 9.0, 12.0, 14.0]))
+    [0.0, 2.5, 0.0, 0.5, 0.0, 0.0, 1.0]
     """
-    before: float | None = None
+    latest: float | None = None
     for time in times:
-        yield 0.0 if time is None or before is None else max(time - before, 0.0)
-        before = before if time is None else time
+        yield 0.0 if time is None or latest is None else max(time - latest, 0.0)
+        if time is not None:
+            latest = time if latest is None else max(latest, time)
 
 
 def cap_delays(delays: Iterable[float], idle: float | None) -> Iterator[float]:

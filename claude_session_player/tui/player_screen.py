@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.text import Text
+    from textual.worker import WorkType
 
     from claude_session_player.player import PositionStore, Recording
 
@@ -207,6 +208,7 @@ class PlayerScreen(ViewScreen):
             self.player,
             playback.frame,
             playback.frame_index.line_count,
+            playback.lasted,
             live_word=playback.live_state(self._subagents.status()) or "",
             flags=self._flags(),
         )
@@ -262,7 +264,8 @@ class PlayerScreen(ViewScreen):
         """Build the frames of the present view, behind the screen."""
         self._name_place()
         build = jobs.follow_frames if self.playback.is_followed else jobs.build_frames
-        self.run_worker(partial(build, self.playback, self.post_message), exclusive=True, group="frames")
+        work: WorkType[None] = partial(build, self.playback, self.post_message)  # a coroutine might never be awaited
+        self.run_worker(work, exclusive=True, group="frames")
 
     @on(FramesChanged)
     def _show_new_frames(self, event: FramesChanged) -> None:

@@ -22,6 +22,8 @@ from claude_session_player.tui.jobs import SearchAdvanced, search_frames
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from textual.worker import WorkType
+
     from claude_session_player.player import Playback
 
 
@@ -202,7 +204,7 @@ class SearchBar(Widget):
                 self.post_message(self.MatchReached())
 
     def _search_on(self, search: FrameSearch) -> None:
-        work = partial(search_frames, search, lambda: self._is_current(search), self.post_message)
+        work: WorkType[None] = partial(search_frames, search, lambda: self._is_current(search), self.post_message)
         self.run_worker(work, exclusive=True, group="search")
 
     def _is_current(self, search: FrameSearch) -> bool:
