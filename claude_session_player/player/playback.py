@@ -14,6 +14,7 @@ from claude_session_player.player.timeline import (
     ElapsedPosition,
     FractionPosition,
     LinePosition,
+    Overshoot,
     Pace,
     TimePosition,
 )
@@ -67,6 +68,8 @@ class Playback:
             FrameIndex(recording.open_source(), view) if self._followed is None else self._followed.frame_index
         )
         self._destination: Destination | None = None
+        self._overshoot: Overshoot | None = None
+        """The last destination, if it is beyond the end, until its owner takes it."""
         self._highlights = HighlightFilter()
         self._timing = timing
         self._has_checked_times = False
@@ -142,9 +145,14 @@ class Playback:
         self.player.tick()  # it stops at the end, if no more frames can come
 
     def go_to(self, destination: Destination) -> None:
-        """Go to a position, as soon as its frame is loaded."""
-        self._destination = destination
+        """Go to a position, as soon as its frame is loaded; to the last frame if it is beyond the end."""
+        self._destination, self._overshoot = destination, None
         self._arrive()
+
+    def take_overshoot(self) -> Overshoot | None:
+        """The last destination if it turned out to be beyond the end, once."""
+        overshoot, self._overshoot = self._overshoot, None
+        return overshoot
 
     @property
     def has_arrived(self) -> bool:
@@ -194,10 +202,25 @@ class Playback:
         if self._destination is None or not self.player.count:
             return
         self._seek(self._destination)
+        if self.is_complete:
+            self._overshoot = self._find_overshoot(self._destination)
         if self.is_complete or (
             isinstance(self._destination, LinePosition) and self.has_line(self._destination.number)
         ):
             self._destination = None
+
+    def _find_overshoot(self, destination: Destination) -> Overshoot | None:
+        """The end of all frames, if a destination is beyond it; a session without times has no end in time."""
+        player = self.player
+        end: Destination | None = None
+        match destination:
+            case LinePosition(number) if number > self.frame_index.line_count:
+                end = LinePosition(self.frame_index.line_count)
+            case ElapsedPosition(seconds) if seconds > player.total:
+                end = ElapsedPosition(player.total)
+            case TimePosition(seconds) if player.latest_time is not None and seconds > player.latest_time:
+                end = TimePosition(player.latest_time)
+        return None if end is None else Overshoot(destination, end)
 
     def _seek(self, destination: Destination) -> None:
         match destination:

@@ -55,6 +55,7 @@ class PositionKeeper:
         if not self._is_continuing or self.left is None or not playback.has_arrived:
             return ""
         self._is_continuing = False
+        playback.take_overshoot()  # a session that has become shorter is continued at its end
         percent = self.left.percent if playback.line == self.left.line else round(fraction_of(playback.player) * 100)
         return f"Continued at line {playback.line}, {percent}%; Home goes to the beginning."
 
