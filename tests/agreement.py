@@ -52,6 +52,7 @@ DEFINITIONS: Final[dict[str, str]] = {
     "ended": "The last time in the own file; only summary states it.",
     "last active": "The last time of the session and its sub-agents, helpers (warm-up, compaction) left out.",
     "duration": "From the first to the last time of the own file: what sub-agents did later is no part of it.",
+    "played duration": "The same in milliseconds, and what the player counts until the last line; it never goes back.",
     "models": "The models of the own conversation, the last used first.",
     "git branch": "The last one of the own file; summary names all, the last one last.",
     "version": "The last one of the own file; summary names all, in the order of their first appearance.",
@@ -238,6 +239,7 @@ def _from_summary(table: Table, record: Record) -> None:
     table.add("started", "summary", record["started_at"])
     table.add("ended", "summary", record["ended_at"])
     table.add("duration", "summary", record["duration_seconds"])
+    table.add("played duration", "summary", round(record["duration_seconds"] * 1000))
     table.add("models", "summary", record["models"])
     table.add("git branch", "summary", (record["git_branches"] or [None])[-1])
     table.add("prompts", "summary", record["user_messages"])
@@ -360,6 +362,7 @@ def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record, i
     with open_recording(find_source(ref, stores), stores) as recording:
         projection = Playback(recording, _VIEW, lambda: 0.0, Timing())
         projection.finish()
+        table.add("played duration", "play", _played_duration(projection))
         _from_chapters(table, "chapters", projection)
         _from_film(table, "play", projection)
         described = recording.describe()
@@ -367,6 +370,18 @@ def _from_player(table: Table, ref: str, roots: tuple[str, ...], head: Record, i
         table.add("title", "play", None if title == head["id"] else title)
         linked = {call: len(agents) for call, agents in sorted(recording.find_subagents().items())}
         table.add("linked sub-agents", "play", linked)
+
+
+def _played_duration(projection: Playback) -> int | str:
+    """The session's own time in milliseconds as the status line counts it, frame by frame."""
+    before = 0.0
+    for frame in range(projection.player.count):
+        projection.player.seek(frame)
+        so_far, total = projection.lasted
+        if not before <= so_far <= total:
+            return f"{before} s, {so_far} s of {total} s"
+        before = so_far
+    return round(projection.lasted.total * 1000)
 
 
 def _from_follow(table: Table, found: SessionFile, roots: tuple[str, ...]) -> None:

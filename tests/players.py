@@ -154,8 +154,9 @@ async def until(pilot: Pilot[Any], words: str) -> None:
     await until_true(pilot, lambda: words in shown_on(pilot.app))
 
 
-def followed(path: Path, script: Callable[[Pilot[Any]], Awaitable[None]]) -> None:
+def followed(
+    path: Path, script: Callable[[Pilot[Any]], Awaitable[None]], size: tuple[int, int] = SMALL, **options: Any
+) -> None:
     """Follow the session in a file, and do with the player what the script does."""
-    app, clock = player(of_file(str(path)), is_followed=True)
-    del clock
-    run(app, script)
+    app, _ = player(of_file(str(path)), is_followed=True, **options)
+    run(app, script, size)

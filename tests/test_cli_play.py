@@ -86,6 +86,21 @@ def test_it_begins_with_the_screen_of_a_place(place: str, told: str, path: Path)
     assert csp("play", "-", *AT_ONCE, "--from", place, stdin=path.read_bytes()).stdout.decode() == told
 
 
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("1:30", "note: 1:30 is beyond the end: the session plays for 0:04"),
+        ("999", "note: line 999 is beyond the end: the session has 5 lines"),
+        ("0:01", ""),
+        ("5", ""),
+    ],
+)
+def test_a_place_beyond_the_end_is_said_to_be(place: str, says: str, path: Path) -> None:
+    assert csp("play", path, *AT_ONCE, "--from", place).stderr.decode().strip() == says
+    picture = csp("export", path, "--format", "svg", "--at", place)
+    assert (picture.returncode, picture.stderr.decode().strip()) == (0, says)
+
+
 def test_a_place_that_is_none_is_refused(path: Path) -> None:
     done = csp("play", path, "--from", "somewhere")
     assert done.returncode == 2

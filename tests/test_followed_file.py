@@ -9,6 +9,7 @@ import pytest
 
 from claude_session_player import View
 from claude_session_player.errors import CannotRead
+from claude_session_player.player import follow
 from claude_session_player.player.follow import FileChange, FollowedFile
 from claude_session_player.player.recording import FileSource
 from tests.builder import SessionBuilder, call, text
@@ -133,6 +134,36 @@ def test_a_file_that_takes_the_place_of_another_is_filmed_anew(
     os.replace(other, path)
     assert followed.catch_up() is FileChange.REPLACED
     assert shown(followed) == "❯ Another\n\n● Yes."
+
+
+def test_another_view_of_a_deleted_file_shows_all_that_was_read(followed: FollowedFile, path: Path) -> None:
+    path.unlink()
+    assert followed.catch_up() is FileChange.DELETED
+    followed.rebuild_index(View.rich())
+    assert followed.catch_up() is FileChange.GREW
+    assert shown(followed) == "❯ Start the engine"
+
+
+def test_another_view_of_a_deleted_sub_agent_is_still_that_of_a_sub_agent(tmp_path: Path) -> None:
+    path = SessionBuilder(sidechain=True).prompt("Measure.").write(tmp_path / "s.jsonl")
+    followed = FollowedFile(str(path))
+    path.unlink()
+    followed.rebuild_index(View.rich())
+    followed.catch_up()
+    assert shown(followed) == "❯ Measure."
+
+
+def test_a_file_that_is_deleted_while_it_is_reopened_stays_readable(
+    followed: FollowedFile, path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def delete(name: str) -> bool:
+        path.unlink()
+        raise CannotRead(f"{name}: it is gone")
+
+    os.replace(SessionBuilder().prompt("Another").write(tmp_path / "other.jsonl"), path)
+    monkeypatch.setattr(follow, "is_subagent_file", delete)
+    assert followed.catch_up() is FileChange.DELETED
+    assert shown(followed) == "❯ Start the engine"
 
 
 def test_a_file_that_was_replaced_is_not_held_open(path: Path, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_without_an_idle_time_pauses_are_as_they_were() -> None:
 
 
 def test_times_that_are_missing_or_go_backwards_are_not_waited_for() -> None:
-    player, clock = loaded(5.0, None, 4.0, 5.0)
+    player, clock = loaded(5.0, None, 4.0, 6.0)
     player.play()
     assert player.seconds_to_next() == 0.0
     player.tick()
@@ -79,6 +79,16 @@ def test_times_that_are_missing_or_go_backwards_are_not_waited_for() -> None:
     clock.now += 1
     player.tick()
     assert (player.position, player.is_playing) == (3, False)
+
+
+def test_time_that_has_passed_does_not_pass_again() -> None:
+    player, _ = loaded(0.0, 100.0, 0.5, 99.0, 100.0, 101.0, idle=None)
+    assert list(player.starts) == [0.0, 100.0, 100.0, 100.0, 100.0, 101.0]
+    assert [cut.frame for cut in loaded(0.0, 100.0, 0.5, 99.0, 101.0)[0].cuts] == [1]
+    grown, _ = loaded(0.0, 100.0, 0.5)
+    grown.load(frames(0.0, 100.0, 0.5, 99.0, 101.0))
+    assert list(grown.starts) == [0.0, 2.0, 2.0, 2.0, 3.0]
+    assert grown.latest_time == 101.0
 
 
 def test_the_film_stops_at_its_end_and_begins_again_from_there() -> None:

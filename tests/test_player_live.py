@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.message import Message
 from textual.pilot import Pilot
 
+from claude_session_player.models import View
+from claude_session_player.player.frame_index import READ_SIZE
+from claude_session_player.player.playback import Playback
+from claude_session_player.player.stream import Timing
+from claude_session_player.tui.jobs import FramesChanged, build_frames
 from claude_session_player.tui.player import PlayerApp
 from tests.builder import START, SessionBuilder, call, text
 from tests.players import (
@@ -72,6 +79,42 @@ def test_a_followed_session_that_is_replaced_or_deleted_is_said_to_be(tmp_path: 
         assert "❯ New" in text_of(pilot.app)
 
     followed(path, replace_and_delete)
+
+
+@pytest.mark.parametrize(
+    ("key", "says"), [("v", "Showing what happened."), ("h", "history"), ("t", "thinking"), ("e", "line 3/3")]
+)
+def test_a_followed_session_that_was_deleted_can_still_be_shown_in_another_view(
+    tmp_path: Path, key: str, says: str
+) -> None:
+    path = SessionBuilder().prompt("One").response(text("Two.")).prompt("Three").write(tmp_path / "s.jsonl")
+
+    async def delete(pilot: Pilot[Any]) -> None:
+        await until(pilot, "❯ Three")
+        path.unlink()
+        await until(pilot, "● deleted")
+        await pilot.press(key)
+        await until(pilot, says)
+        await until(pilot, "line 3/3")
+        assert "Three" in text_of(pilot.app)
+        assert "● deleted" in text_of(pilot.app)
+        await pilot.press(key)
+        await until(pilot, "❯ Three")
+
+    followed(path, delete, LARGE)
+
+
+def test_all_of_a_deleted_file_is_read(tmp_path: Path) -> None:
+    session = SessionBuilder()
+    for _ in range(3):
+        session.prompt("tea " * READ_SIZE)
+    path = session.write(tmp_path / "s.jsonl")
+    playback = Playback(of_file(str(path)), View.rich(), lambda: 0.0, Timing(), is_followed=True)
+    path.unlink()
+    posted: list[Message] = []
+    asyncio.run(build_frames(playback, posted.append))
+    assert playback.frame_index.line_count == 3
+    assert FramesChanged("Session file: it was deleted") in posted
 
 
 class Wall:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import UTC
 from typing import Any
 
 import pytest
@@ -17,16 +18,18 @@ from claude_session_player.models import UserMessage, View
 from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.player import Player
 from claude_session_player.player.recording import MemorySource, Recording
-from claude_session_player.player.timeline import FractionPosition, LinePosition
+from claude_session_player.player.timeline import FractionPosition, LinePosition, parse_position
 from claude_session_player.tui.copying import MOST_CHARACTERS
 from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.player_search import HitLines
 from claude_session_player.tui.widgets.timeline import TimelineBar
+from claude_session_player.util.times import using_zone
 from tests.builder import SessionBuilder, call, text
 from tests.players import (
     Clock,
     keys,
+    notice,
     played,
     player,
     recording,
@@ -247,6 +250,68 @@ def test_s_steps_into_a_sub_agent_and_back() -> None:
         await pilot.press("s")
 
     assert "● You are welcome." in played(in_and_out)
+
+
+def test_the_own_time_in_the_status_is_that_of_summary_and_never_goes_back() -> None:
+    session = SessionBuilder()
+    for time in ("20:00:00", "08:00:00", "08:05:00", "20:00:10", "09:00:00", "20:10:00"):
+        session.prompt(f"At {time}", timestamp=f"2026-01-17T{time}.000Z")
+    session.line({"type": "system", "subtype": "away_summary", "timestamp": "2026-01-17T20:20:00.000Z"})
+
+    async def step(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("space", "home")
+        for so_far in ("0s", "12h", "12h", "12h", "12h", "12h 20m"):
+            assert f"  {so_far} of 12h 20m" in text_of(pilot.app)
+            await pilot.press("right")
+
+    played(step, recording(session), LARGE)
+
+
+@pytest.mark.parametrize(
+    ("place", "speed", "says"),
+    [
+        ("1:30:00", "3", "1:30:00 is beyond the end: the session plays for 0:12."),
+        ("0:13", "4", "0:13 is beyond the end: at 1× the session plays for 0:12."),
+        ("9000", "3", "Line 9000 is beyond the end: the session has 13 lines."),
+        ("2026-02-01T00:00Z", "3", "2026-02-01 00:00:00 is beyond the end: the session ends at 2026-01-17 20:32:11."),
+        ("0:12", "3", ""),
+        ("13", "3", ""),
+        ("2026-01-17T20:32:11.197Z", "3", ""),
+    ],
+)
+@pytest.mark.parametrize("is_start", [False, True])
+def test_a_position_beyond_the_end_is_said_to_be(place: str, speed: str, says: str, is_start: bool) -> None:
+    async def go(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        await pilot.pause()
+        if not is_start:
+            await pilot.press("space", speed, "g", *place, "enter")
+            await pilot.pause()
+        expected = says.replace("at 1× ", "") if is_start else says
+        assert notice(pilot.app) == expected
+        assert screen.player.position == screen.player.count - 1
+
+    with using_zone(UTC):
+        played(go, start=parse_position(place) if is_start else None)
+
+
+@pytest.mark.parametrize("is_playing", [False, True])
+def test_a_sub_agent_is_played_if_its_caller_was(is_playing: bool) -> None:
+    async def step_in(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until_true(pilot, lambda: screen.playback.is_complete)
+        screen.player.seek(screen.player.count - 3)
+        screen.show_here()
+        assert screen.player.is_playing
+        await pilot.press(*([] if is_playing else ["space"]), "s")
+        await until_true(pilot, lambda: pilot.app.screen is not screen and pilot.app.screen.is_mounted)
+        nested = pilot.app.screen
+        assert isinstance(nested, PlayerScreen)
+        await until_true(pilot, lambda: nested.playback.is_complete)
+        assert nested.player.is_playing == is_playing
+        assert nested.player.position == 0
+
+    played(step_in)
 
 
 def test_escape_leads_back_from_a_sub_agent_and_q_out_of_all() -> None:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from textual.app import App
+from textual.events import Key
 from textual.pilot import Pilot
 
 from claude_session_player.export import element_rows
 from claude_session_player.export.drawing import Row, markdown_rows
 from claude_session_player.models import View
-from claude_session_player.player.timeline import LinePosition
+from claude_session_player.player.frame_index import READ_SIZE
+from claude_session_player.player.timeline import LinePosition, parse_position
+from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from claude_session_player.tui.player_search import HitLines
 from tests.builder import SessionBuilder, call, text
-from tests.players import Clock, keys, played, recording, to_agent
+from tests.players import Clock, followed, keys, played, recording, to_agent
 from tests.screens import LARGE, run, text_of, until
 
 RICH: Final[dict[str, Any]] = {"view": View.rich()}
@@ -63,6 +70,90 @@ def test_another_view_keeps_the_place_that_was_scrolled_to(key: str) -> None:
     played(scroll, recording(session), **RICH)
 
 
+def long_session() -> SessionBuilder:
+    """A session whose frames take several portions to load."""
+    session = SessionBuilder()
+    for number in range(900):
+        session.prompt(f"Prompt {number} " + "tea " * 300).response(text(f"Response {number}"))
+    assert len(session.data()) > 4 * READ_SIZE
+    return session
+
+
+def press_at_once(app: App[Any], *names: str) -> None:
+    """Press keys as a terminal does that sends them together: nothing is done between them."""
+    for name in names:
+        app.post_message(Key(name, name))
+
+
+@pytest.mark.parametrize("names", [("v", "v"), ("h", "h"), ("v", "h", "v", "h"), ("v", "v", "v")])
+@pytest.mark.parametrize("is_scrolled", [False, True])
+def test_views_that_change_one_after_the_other_keep_the_place(names: tuple[str, ...], is_scrolled: bool) -> None:
+    async def change(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("g", *"1500", "enter")
+        await until(pilot, lambda: screen.playback.line == 1500)
+        await pilot.press("space", *["pageup"] * (3 if is_scrolled else 0))
+        scrolled = screen.pane.scrolled_line
+        assert (scrolled is not None) == is_scrolled
+        before = screen.playback.frame_index
+        press_at_once(pilot.app, *names)
+        await until(pilot, lambda: screen.playback.frame_index is not before and screen.playback.is_complete)
+        await pilot.pause()
+        assert screen.playback.line == 1500
+        assert screen.pane.scrolled_line == scrolled
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        played(change, recording(long_session()), **RICH)
+        gc.collect()
+    assert not [one for one in caught if "never awaited" in str(one.message)]
+
+
+def test_a_view_that_changes_before_a_position_is_reached_still_leads_there() -> None:
+    async def change(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until(pilot, lambda: screen.playback.is_complete)
+        screen.action_view()
+        screen.playback.go_to(parse_position("1500"))
+        screen.action_view()
+        await until(pilot, lambda: screen.playback.is_complete)
+        assert screen.playback.line == 1500
+
+    played(change, recording(long_session()), **RICH)
+
+
+def test_who_goes_elsewhere_while_a_view_loads_stays_there() -> None:
+    async def change(pilot: Pilot[Any], screen: PlayerScreen) -> None:
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.press("end", *["pageup"] * 3)
+        screen.action_view()
+        screen.action_end()
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.pause()
+        assert screen.pane.scrolled_line is None
+
+    played(change, recording(long_session()), **RICH)
+
+
+def test_a_followed_session_keeps_the_place_that_was_scrolled_to_while_a_view_loads(tmp_path: Path) -> None:
+    path = long_session().write(tmp_path / "s.jsonl")
+
+    async def change(pilot: Pilot[Any]) -> None:
+        screen = pilot.app.screen
+        assert isinstance(screen, PlayerScreen)
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.press(*["pageup"] * 3)
+        line = screen.pane.scrolled_line
+        assert line is not None
+        screen.action_view()
+        screen.playback.read_more()
+        screen.post_message(FramesChanged())  # slow loading reports what it has so far
+        await until(pilot, lambda: screen.playback.is_complete)
+        await pilot.pause()
+        assert screen.pane.scrolled_line == line
+
+    followed(path, change, **RICH)
+
+
 @pytest.mark.parametrize(
     ("words", "is_offered"),
     [("Make tea", False), ("Make tea\n" * 60, True), ("tea " * 9000, True)],
@@ -85,7 +176,7 @@ def test_a_prompt_that_is_too_long_by_the_column_of_the_cursor_can_be_unfolded()
     """The rows are as wide as the pane without the column of the cursor."""
     words = "\n".join([*(f"line {number}" for number in range(24)), "x" * 78])
     shown = played(keys("end", "home"), recording(SessionBuilder().prompt(words)), **RICH)
-    assert ("+2 rows" in shown, "Enter unfold" in shown) == (True, True)
+    assert ("+2 lines" in shown, "Enter unfold" in shown) == (True, True)
 
 
 def test_a_message_under_the_cursor_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from claude_session_player.models import View
+from claude_session_player.player.frame_index import READ_SIZE
+from claude_session_player.player.playback import Playback
 from claude_session_player.player.positions import LeftPosition, PositionStore
+from claude_session_player.player.stream import Timing
+from claude_session_player.player.timeline import LinePosition
+from claude_session_player.tui.left_position import PositionKeeper
 from claude_session_player.tui.player import PlayerApp, PlayerScreen
 from tests.builder import SessionBuilder, text
 from tests.players import Clock, notice, of_file, screen_of, teapot
@@ -209,6 +215,28 @@ def test_a_session_that_shrank_is_continued_at_its_last_line(positions: Position
     session_of(tmp_path, SessionBuilder().prompt("a").response(text("b")))
     line, said = leave(path, positions, continues=True)
     assert (line, said) == (2, "Continued at line 2, 100%; Home goes to the beginning.")
+
+
+def test_what_is_loaded_on_the_way_to_a_place_is_not_where_it_was_left(
+    positions: PositionStore, tmp_path: Path
+) -> None:
+    session = SessionBuilder()
+    for _ in range(8):
+        session.prompt("tea " * (READ_SIZE // 8))
+    path = session_of(tmp_path, session)
+    playback = Playback(of_file(str(path)), View.rich(), lambda: 0.0, Timing())
+    playback.go_to(LinePosition(7))
+    playback.finish()
+    keeper = PositionKeeper(playback, positions)
+    keeper.remember()
+    playback.set_view(View())
+    while playback.player.position < 1:
+        playback.read_more()
+    assert playback.line < 7
+    keeper.remember()
+    left = positions.find(str(path))
+    assert left is not None
+    assert left.line == 7
 
 
 # --- on the command line ----------------------------------------------------------------------------------

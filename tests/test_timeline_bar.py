@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 
 from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.player import Player
+from claude_session_player.player.progress import Lasted
 from claude_session_player.player.timeline import Pace, find_cuts
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets import timeline
@@ -374,7 +375,7 @@ def _status(width: int, **given: Any) -> str:
     fresh.load(frames)
     fresh.set_speed(0.5)
     fresh.step(2)
-    return str(status_text(fresh, frames[2], 4000, width=width, **given))
+    return str(status_text(fresh, frames[2], 4000, Lasted(11_520.0, 11_530.0), width=width, **given))
 
 
 @pytest.mark.parametrize("width", range(20, 201))
@@ -400,7 +401,7 @@ def _status_of_day(times: list[float]) -> str:
     frames = [Frame(n + 1, 1_768_681_919 + time, 80, FrameMark.NONE) for n, time in enumerate(times)]
     fresh = Player(lambda: 0.0)
     fresh.load(frames)
-    return str(status_text(fresh, frames[0], 4, width=50))
+    return str(status_text(fresh, frames[0], 4, Lasted(), width=50))
 
 
 def test_the_date_is_there_early_if_the_session_has_several_days() -> None:

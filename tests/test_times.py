@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player.player.frame_index import Frame, FrameMark
 from claude_session_player.player.player import Player
+from claude_session_player.player.progress import Lasted
 from claude_session_player.tui.widgets.status import status_text
 from claude_session_player.util.times import to_epoch
 
@@ -34,4 +35,4 @@ _EDGES = st.one_of(st.datetimes(max_value=datetime(1, 1, 3)), st.datetimes(min_v
 @given(_EDGES, _ZONES)
 def test_every_time_that_is_one_can_be_shown(moment: datetime, zone: timezone) -> None:
     time = to_epoch(moment.replace(tzinfo=zone).isoformat())
-    status_text(Player(lambda: 0.0), Frame(1, time, 1, FrameMark.NONE), 1)
+    status_text(Player(lambda: 0.0), Frame(1, time, 1, FrameMark.NONE), 1, Lasted())

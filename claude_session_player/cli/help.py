@@ -67,8 +67,8 @@ at its end: '--from month --to month' is all of this month.
 
 Times are local, in what is shown and in what is typed; with --utc they are in
 UTC. 'show --from' and 'show --to' take a line number as well; 'play --from' and
-'export --at' take a line (120), a percentage (50%) or a time into the session
-(1:30)."""
+'export --at' take a line (120), a percentage (50%) or a playing time (1:30), as
+the player shows it at 1×: idle gaps are shortened."""
 _QUERY: Final = """\
 A query finds texts that contain all of its words, in any order:
 

@@ -18,7 +18,7 @@ from claude_session_player.cli._options import (
     utc_option,
     view_options,
 )
-from claude_session_player.cli._output import note_empty, piece_printer, say, stdout, warn_line_issues
+from claude_session_player.cli._output import note, note_empty, piece_printer, say, stdout, warn_line_issues
 from claude_session_player.cli._player_options import RICH, named_view, theme_option, view_name_option
 from claude_session_player.cli._refs import (
     SessionSource,
@@ -221,4 +221,6 @@ def line_at(position: Destination, source: SessionSource, view: View, timing: Ti
     playback = Playback(recording, view, lambda: 0.0, timing)
     playback.go_to(position)
     playback.finish()
+    if (overshoot := playback.take_overshoot()) is not None:
+        note(overshoot.notice())
     return playback.frame.line if playback.frame else 0

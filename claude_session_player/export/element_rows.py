@@ -113,9 +113,9 @@ def is_shortened(element: UserMessage | PeerMessage, view: View, rows: Iterable[
     """True if the rows of a prompt or message that is not unfolded leave out some of it; without drawing it again."""
     if not view.briefs:
         return False
-    if isinstance(element, PeerMessage) and (messages := parse_peer_messages(element.text)):
-        has_advice = bool(without_peer_messages(element.text))
-        if has_advice or any(message.text and not _message_text(message) for message in messages):
+    if isinstance(element, PeerMessage):
+        record = parse_peer_messages(element.text)
+        if record.advice or any(message.text and message.notice for message in record.messages):
             return True
     return any(segment.style is _MORE for row in rows for segment in row)
 

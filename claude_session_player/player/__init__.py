@@ -28,7 +28,11 @@ if TYPE_CHECKING:
         LeftPosition as LeftPosition,
         PositionStore as PositionStore,
     )
-    from claude_session_player.player.progress import LineFacts as LineFacts, ProgressLog as ProgressLog
+    from claude_session_player.player.progress import (
+        Lasted as Lasted,
+        LineFacts as LineFacts,
+        ProgressLog as ProgressLog,
+    )
     from claude_session_player.player.recording import (
         Recording as Recording,
         SubagentRecordings as SubagentRecordings,
@@ -85,6 +89,7 @@ _HOMES = {
     "POSITION_HELP": "timeline",
     "DEFAULT_IDLE": "timeline",
     "LaneSpan": "lanes",
+    "Lasted": "progress",
     "LeftPosition": "positions",
     "LineFacts": "progress",
     "LiveState": "playback",

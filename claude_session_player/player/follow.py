@@ -52,6 +52,8 @@ class FollowedFile:
         self.is_deleted = False
         self._view = view or View()
         self._open = opener
+        self._is_subagent = is_subagent_file(path)
+        """Kept, because a file that was deleted can still be read, but no longer be opened."""
         self._source = opener(path)
         self.frame_index = self._new_index()
 
@@ -79,6 +81,7 @@ class FollowedFile:
             status = os.stat(self.path)
             change = self._compare(status)
             if change.needs_new_index:
+                self._is_subagent = is_subagent_file(self.path)
                 previous, self._source = self._source, self._open(self.path)
                 previous.close()
                 self.frame_index = self._new_index()
@@ -119,7 +122,7 @@ class FollowedFile:
 
     def _new_index(self) -> FrameIndex:
         self._sample = b""
-        return FrameIndex(self._source, self._view.of_subagent() if is_subagent_file(self.path) else self._view)
+        return FrameIndex(self._source, self._view.of_subagent() if self._is_subagent else self._view)
 
 
 _MAX_FOLLOWED: Final = 32

@@ -218,7 +218,9 @@ class FrameIndex:
                 changes: list[RecordChange] = []
                 time = None
                 while event is not None and event.line == number:
-                    time = to_epoch(event.timestamp) if time is None else time
+                    own_time = to_epoch(event.timestamp)
+                    time = own_time if time is None else time
+                    self.progress.times.add(number, own_time)
                     change = apply_record(self._newest, event)
                     self.links.note(self._newest, event, self.frames)
                     self.progress.add(event)

@@ -14,6 +14,7 @@ from claude_session_player.player.timeline import (
     ElapsedPosition,
     FractionPosition,
     LinePosition,
+    Overshoot,
     Pace,
     TimePosition,
 )
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.live import SessionStatus
     from claude_session_player.models import ScreenElement, View
+    from claude_session_player.player.progress import Lasted
     from claude_session_player.player.recording import Recording
     from claude_session_player.player.stream import Timing
 
@@ -66,6 +68,8 @@ class Playback:
             FrameIndex(recording.open_source(), view) if self._followed is None else self._followed.frame_index
         )
         self._destination: Destination | None = None
+        self._overshoot: Overshoot | None = None
+        """The last destination, if it is beyond the end, until its owner takes it."""
         self._highlights = HighlightFilter()
         self._timing = timing
         self._has_checked_times = False
@@ -107,6 +111,11 @@ class Playback:
         index = self.frame_index
         return index.line_count if self.player.is_at_end else index.frames[self.player.position + 1].line - 1
 
+    @property
+    def lasted(self) -> Lasted:
+        """How long the session had lasted at the current frame, and how long it lasts in all."""
+        return self.frame_index.progress.times.at(self.last_line)
+
     def elements(self) -> list[ScreenElement]:
         """The elements on the screen now; in highlights, only those. They must not be changed.
 
@@ -136,22 +145,34 @@ class Playback:
         self.player.tick()  # it stops at the end, if no more frames can come
 
     def go_to(self, destination: Destination) -> None:
-        """Go to a position, as soon as its frame is loaded."""
-        self._destination = destination
+        """Go to a position, as soon as its frame is loaded; to the last frame if it is beyond the end."""
+        self._destination, self._overshoot = destination, None
         self._arrive()
+
+    def take_overshoot(self) -> Overshoot | None:
+        """The last destination if it turned out to be beyond the end, once."""
+        overshoot, self._overshoot = self._overshoot, None
+        return overshoot
 
     @property
     def has_arrived(self) -> bool:
         """False while frames are awaited on the way to a destination."""
         return self._destination is None
 
+    def has_line(self, number: int) -> bool:
+        """True if all frames up to a line are loaded; the next line may still change what belongs to it."""
+        return self.is_complete or self.frame_index.line_count > number
+
     def forget_destination(self) -> None:
         """Drop a destination that is not loaded yet, because the person went elsewhere."""
         self._destination = None
 
     def set_view(self, view: View) -> None:
-        """Rebuild the frame index for another view, and stay at the same line. Whose lines are shown stays the same."""
-        line, is_live = self.line, self.player.is_live
+        """Rebuild the frame index for another view, and stay at the same line. Whose lines are shown stays the same.
+
+        A destination that is not loaded yet is kept: until then, the current line is not where the person wants to be.
+        """
+        here = None if self.player.is_live else LinePosition(self.line)
         view = replace(view, sidechains=self.frame_index.view.sidechains, thinking=True)
         if self._followed is not None:
             self._followed.rebuild_index(view)
@@ -159,7 +180,7 @@ class Playback:
             self._frame_index = FrameIndex(self._frame_index.source, view)
         self.player.restart()
         self.player.is_growing, self.is_complete = True, False
-        self._destination = None if is_live else LinePosition(line)
+        self._destination = self._destination or here
 
     def close(self) -> None:
         """Close the file."""
@@ -181,10 +202,25 @@ class Playback:
         if self._destination is None or not self.player.count:
             return
         self._seek(self._destination)
+        if self.is_complete:
+            self._overshoot = self._find_overshoot(self._destination)
         if self.is_complete or (
-            isinstance(self._destination, LinePosition) and self.frame_index.line_count > self._destination.number
+            isinstance(self._destination, LinePosition) and self.has_line(self._destination.number)
         ):
             self._destination = None
+
+    def _find_overshoot(self, destination: Destination) -> Overshoot | None:
+        """The end of all frames, if a destination is beyond it; a session without times has no end in time."""
+        player = self.player
+        end: Destination | None = None
+        match destination:
+            case LinePosition(number) if number > self.frame_index.line_count:
+                end = LinePosition(self.frame_index.line_count)
+            case ElapsedPosition(seconds) if seconds > player.total:
+                end = ElapsedPosition(player.total)
+            case TimePosition(seconds) if player.latest_time is not None and seconds > player.latest_time:
+                end = TimePosition(player.latest_time)
+        return None if end is None else Overshoot(destination, end)
 
     def _seek(self, destination: Destination) -> None:
         match destination:

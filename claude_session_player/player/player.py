@@ -72,7 +72,7 @@ class Player:
         self.first_time: float | None = None
         """The time of the first frame that has one."""
         self._latest: float | None = None
-        """The time of the last frame that has one."""
+        """The latest time of any frame."""
         self._shown_at = 0.0
         """When the current frame was shown, by the clock."""
 
@@ -89,8 +89,9 @@ class Player:
         self._note_marks(new, known)
         if self.first_time is None:
             self.first_time = next((frame.time for frame in new if frame.time is not None), None)
-        real = list(frame_delays((self._latest, *(frame.time for frame in new))))[1:]
-        self._latest = next((frame.time for frame in reversed(new) if frame.time is not None), self._latest)
+        times = (self._latest, *(frame.time for frame in new))
+        real = list(frame_delays(times))[1:]
+        self._latest = max((time for time in times if time is not None), default=None)
         sizes = [frame.size for frame in frames[max(known - 1, 0) :]]
         paced = list(pace_delays(sizes))[1 if known else 0 :]
         for pace, delays in (
@@ -174,7 +175,7 @@ class Player:
 
     @property
     def latest_time(self) -> float | None:
-        """The time of the last frame that has one."""
+        """The latest time of any frame."""
         return self._latest
 
     @property
@@ -190,7 +191,7 @@ class Player:
         return self._crossed[1]
 
     def real_seconds(self, first: int, last: int) -> float:
-        """The session's own time between two frames, with all pauses."""
+        """The session's own time between two frames, with all pauses; what has passed does not pass again."""
         starts = self._starts[Pace.REAL]
         return starts[last] - starts[first]
 

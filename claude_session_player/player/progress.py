@@ -88,6 +88,52 @@ class _Changes(Generic[T]):
         return self._values[place - 1] if place else None
 
 
+class Lasted(NamedTuple):
+    """Seconds of the session's own time."""
+
+    so_far: float = 0.0
+    """Until a line."""
+    total: float = 0.0
+    """Until the last line that is known."""
+
+
+class SessionTimes:
+    """From the earliest time in a file to the latest one: times that go backwards do not pass again.
+
+    Filled line by line, it grows with every later time, and with every one that is earlier than the first.
+
+    >>> times = SessionTimes()
+    >>> for line, time in enumerate((100.0, None, 160.0, 110.0, 150.0, 170.0), start=1):
+    ...     times.add(line, time)
+    >>> [times.at(line).so_far for line in range(7)], times.at(1).total
+    ([0.0, 0.0, 0.0, 60.0, 60.0, 60.0, 70.0], 70.0)
+    """
+
+    def __init__(self) -> None:
+        self._earliest = self._latest = 0.0
+        self._lines = array("Q")
+        """The lines that made it last longer; the first of them is the first with a time."""
+        self._seconds = array("d")
+        """How long it had lasted at each of them."""
+
+    def add(self, line: int, time: float | None) -> None:
+        """Take the time of the next line, in seconds since 1970."""
+        if time is None:
+            return
+        if not self._lines:
+            self._earliest = self._latest = time
+        elif self._earliest <= time <= self._latest:
+            return
+        self._earliest, self._latest = min(self._earliest, time), max(self._latest, time)
+        self._lines.append(line)
+        self._seconds.append(self._latest - self._earliest)
+
+    def at(self, line: int) -> Lasted:
+        """How long the session had lasted at a line."""
+        place = bisect_right(self._lines, line)
+        return Lasted(self._seconds[place - 1] if place else 0.0, self._seconds[-1] if self._seconds else 0.0)
+
+
 class ProgressLog:
     """What is known at each line, filled event by event in the order of the file."""
 
@@ -96,6 +142,7 @@ class ProgressLog:
         self.first_line: int | None = None
         """The first line that shows something other than a notice."""
         self.prompt_log = PromptLog()
+        self.times = SessionTimes()
         self.edits: list[EditLine] = []
         self.error_lines = array("Q")
         """The line of each frame that shows an error."""

@@ -1,17 +1,19 @@
 """The timeline of a session: the delays of frames, chapters, a histogram, and positions that a person can type.
 
 These are pure functions without a clock. All times are in seconds. The first frame has no delay. Neither has a frame
-whose time is missing or goes backwards: a session has the order of its lines.
+whose time is missing, or not later than that of all frames before it: a session has the order of its lines.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from datetime import UTC, datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import BadFilter
+from claude_session_player.util.humanize import clock_time, plural, transcript_time
 from claude_session_player.util.times import parse_typed_time
 
 if TYPE_CHECKING:
@@ -43,15 +45,16 @@ class Pace(Enum):
 
 
 def frame_delays(times: Iterable[float | None]) -> Iterator[float]:
-    """The time between each frame and the previous one.
+    """The time that passes until each frame, from the latest time so far: what has passed does not pass again.
 
-    >>> list(frame_delays([10.0, 12.5, None, 13.0, 9.0, 10.0]))
-    [0.0, 2.5, 0.0, 0.5, 0.0, 1.0]
+    >>> list(frame_delays([10.0, 12.5, None, 13.0, 9.0, 12.0, 14.0]))
+    [0.0, 2.5, 0.0, 0.5, 0.0, 0.0, 1.0]
     """
-    before: float | None = None
+    latest: float | None = None
     for time in times:
-        yield 0.0 if time is None or before is None else max(time - before, 0.0)
-        before = before if time is None else time
+        yield 0.0 if time is None or latest is None else max(time - latest, 0.0)
+        if time is not None:
+            latest = time if latest is None else max(latest, time)
 
 
 def cap_delays(delays: Iterable[float], idle: float | None) -> Iterator[float]:
@@ -174,9 +177,9 @@ def column_of(time: float, total: float, columns: int) -> int:
 
 
 POSITION_HELP: Final = (
-    "a line (120), a percentage (50%), an elapsed time (1:30) or a date and time (2026-01-17 20:31:59)"
+    "a line (120), a percentage (50%), a playing time (1:30) or a date and time (2026-01-17 20:31:59)"
 )
-POSITION_HINT: Final = "line: 120, percentage: 50%, elapsed: 1:30, time: 2026-01-17 20:31:59"
+POSITION_HINT: Final = "line: 120, percentage: 50%, playing time: 1:30, time: 2026-01-17 20:31:59"
 """The same in fewer characters."""
 
 
@@ -198,7 +201,7 @@ class FractionPosition(NamedTuple):
 
 
 class ElapsedPosition(NamedTuple):
-    """Seconds from the beginning."""
+    """Seconds of playing from the beginning, at normal speed: pauses count as far as they are played."""
 
     seconds: float
 
@@ -210,6 +213,45 @@ class TimePosition(NamedTuple):
 
 
 Destination = LinePosition | FractionPosition | ElapsedPosition | TimePosition
+
+
+class Overshoot(NamedTuple):
+    """A destination beyond the end, and the end."""
+
+    destination: Destination
+    end: Destination
+    """Of the same kind."""
+
+    def notice(self, speed: float = 1.0) -> str:
+        """What to say to a person who plays at this speed.
+
+        >>> Overshoot(ElapsedPosition(5400.0), ElapsedPosition(343.6)).notice()
+        '1:30:00 is beyond the end: the session plays for 5:43'
+        >>> Overshoot(ElapsedPosition(60.0), ElapsedPosition(7.0)).notice(speed=4.0)
+        '1:00 is beyond the end: at 1× the session plays for 0:07'
+        >>> Overshoot(LinePosition(9000), LinePosition(1)).notice()
+        'line 9000 is beyond the end: the session has 1 line'
+        """
+        match self.end:
+            case LinePosition(lines):
+                fact = f"the session has {plural(lines, 'line')}"
+            case TimePosition():
+                fact = f"the session ends at {_position_words(self.end)}"
+            case _:
+                fact = f"{'' if speed == 1 else 'at 1× '}the session plays for {_position_words(self.end)}"
+        return f"{_position_words(self.destination)} is beyond the end: {fact}"
+
+
+def _position_words(position: Destination) -> str:
+    match position:
+        case LinePosition(number):
+            return f"line {number}"
+        case FractionPosition(fraction):
+            return f"{fraction:.0%}"
+        case ElapsedPosition(seconds):
+            return clock_time(seconds)
+        case TimePosition(seconds):
+            return transcript_time(datetime.fromtimestamp(seconds, UTC).isoformat())
 
 
 def parse_position(text: str) -> Destination:

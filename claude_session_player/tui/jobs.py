@@ -354,7 +354,7 @@ async def build_frames(playback: Playback, post: Post) -> None:
     """Build all frames that the file has now, and let other tasks run after each portion of them."""
     change, reported = FileChange.GREW, time.monotonic()
     try:
-        while change is FileChange.GREW or change.needs_new_index:
+        while change is not FileChange.NOTHING:
             change = playback.read_more()
             notice = "" if change in _ORDINARY else f"Session file: {change.value}"
             if notice or time.monotonic() - reported >= _REPORT_SECONDS:

@@ -124,7 +124,7 @@ PLAYER_KEYS: Final = (
         group=KeyGroup.PLAY,
     ),
     Key(("p",), ("paced",), "p", "paced", "time each frame by the length of its text, or not", group=KeyGroup.PLAY),
-    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, percentage, time or timestamp", True, KeyGroup.MOVE),
+    Key(("g",), ("screen.goto",), "g", "go to", "go to a line, percent, playing time or date", True, KeyGroup.MOVE),
     ENDS,
     FIND,
     NEXT_MATCH,

@@ -55,13 +55,17 @@ class PositionKeeper:
         if not self._is_continuing or self.left is None or not playback.has_arrived:
             return ""
         self._is_continuing = False
+        playback.take_overshoot()  # a session that has become shorter is continued at its end
         percent = self.left.percent if playback.line == self.left.line else round(fraction_of(playback.player) * 100)
         return f"Continued at line {playback.line}, {percent}%; Home goes to the beginning."
 
     def remember(self) -> None:
-        """Remember where the session is left; at its end there is nothing to continue, and at its beginning nothing."""
+        """Remember where the session is left; at its end there is nothing to continue, and at its beginning nothing.
+
+        On the way to another place, the present one says nothing: what was remembered before stays.
+        """
         playback, player = self._playback, self._playback.player
-        if self._positions is None or player.position <= 0 or self._is_continuing:
+        if self._positions is None or player.position <= 0 or self._is_continuing or not playback.has_arrived:
             return
         if player.is_at_end and playback.is_complete:
             self._positions.forget(self._path)

@@ -38,6 +38,8 @@ from claude_session_player.util.times import wall_clock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from textual.worker import WorkType
+
     from claude_session_player.stats import Expense
     from claude_session_player.store import Session, SessionFile
     from claude_session_player.tui.jobs import StoreOpener
@@ -193,7 +195,8 @@ class RunningApp(TerminalApp[None]):
         files = [file for folder in self._sessions.directories for file in watched_files(folder)]
         self._sessions.update(files, self._clock())
         self._show()
-        self.run_worker(self._watch(), group="watch")
+        watch: WorkType[None] = self._watch
+        self.run_worker(watch, group="watch")
         self.set_interval(_UPDATE_SECONDS, self._show)
 
     def on_resize(self, event: events.Resize) -> None:

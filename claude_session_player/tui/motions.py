@@ -9,6 +9,7 @@ from textual.widgets import Input
 
 from claude_session_player.errors import SessionError
 from claude_session_player.player import FrameMark, list_chapters, parse_position
+from claude_session_player.tui.jobs import FramesChanged
 from claude_session_player.tui.keys import MOTION, MOTION_KEYS, bindings
 from claude_session_player.tui.playback_screen import PlaybackScreen
 from claude_session_player.tui.player_search import SearchBar
@@ -108,15 +109,23 @@ class MotionScreen(PlaybackScreen):
         self.app.clear_notifications()
         try:
             self.playback.go_to(parse_position(event.text))
-            self.pane.go_to_end()
+            self.leave_scrolled_line()
         except SessionError as error:
             self.notify(str(error), severity="error")
         self.show_frame()
+        self._say_overshoot()
+
+    @on(FramesChanged)
+    def _say_overshoot(self) -> None:
+        """Say that the position is beyond the end, once that is known."""
+        if (overshoot := self.playback.take_overshoot()) is not None:
+            words = overshoot.notice(self.player.speed)
+            self.notify(f"{words[0].upper()}{words[1:]}.", severity="warning")
 
     @on(SearchBar.MatchReached)
     def _show_match(self) -> None:
         """Put the cursor on the matching element, unfolded if the match is truncated otherwise."""
-        self.pane.go_to_end()
+        self.leave_scrolled_line()
         self.show_frame()
         number = self.pane.find_line(self.playback.line)
         if number is not None:

@@ -65,8 +65,12 @@ class PlaybackScreen(Screen[None]):
         self.playback.forget_destination()
         self.search_bar.stop_waiting()
         self.app.clear_notifications()
-        self.pane.go_to_end()
+        self.leave_scrolled_line()
         self.show_frame()
+
+    def leave_scrolled_line(self) -> None:
+        """Show the end of the current frame, not what the view was scrolled back to."""
+        self.pane.go_to_end()
 
     # --- keys: time -------------------------------------------------------------------------------------
 

@@ -19,12 +19,7 @@ from textual.widgets import Input
 from claude_session_player.errors import SessionError
 from claude_session_player.export.element_rows import draw_element
 from claude_session_player.models import ScreenElement, ToolCall, View
-from claude_session_player.player import (
-    Destination,
-    Playback,
-    Timing,
-    element_details,
-)
+from claude_session_player.player import Destination, Playback, Timing, element_details
 from claude_session_player.store import POLLING_NOTICE
 from claude_session_player.tools import AGENTS
 from claude_session_player.tui import jobs
@@ -53,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rich.text import Text
+    from textual.worker import WorkType
 
     from claude_session_player.player import PositionStore, Recording
 
@@ -94,6 +90,7 @@ class PlayerScreen(ViewScreen):
         is_followed: bool = False,
         has_list: bool = False,
         hits: HitLines | None = None,
+        starts_paused: bool = False,
     ) -> None:
         """Shows the rich view unless given another. With `has_list`, a list is below it. Raises `CannotRead`."""
         super().__init__(view := view or View.rich())
@@ -105,6 +102,7 @@ class PlayerScreen(ViewScreen):
         self._is_polled = False
         """True if the system reports no file changes."""
         self._callers = callers
+        self._starts_paused = starts_paused
         self._can_go_back = has_list or bool(callers)
         self.costs = PlayedCosts(self.playback)
         self._position = PositionKeeper(self.playback)
@@ -153,7 +151,7 @@ class PlayerScreen(ViewScreen):
         self.run_worker(self._describe, thread=True, group="title", exit_on_error=False)
         with suppress(SessionError):  # the job that builds the rest reports it
             self.playback.read_more()
-        if not self.player.is_live and not self.search_bar.awaits_hit:
+        if not (self._starts_paused or self.player.is_live or self.search_bar.awaits_hit):
             self.player.play()
         if self.playback.is_followed:
             self._subagents.read()
@@ -210,6 +208,7 @@ class PlayerScreen(ViewScreen):
             self.player,
             playback.frame,
             playback.frame_index.line_count,
+            playback.lasted,
             live_word=playback.live_state(self._subagents.status()) or "",
             flags=self._flags(),
         )
@@ -265,7 +264,8 @@ class PlayerScreen(ViewScreen):
         """Build the frames of the present view, behind the screen."""
         self._name_place()
         build = jobs.follow_frames if self.playback.is_followed else jobs.build_frames
-        self.run_worker(build(self.playback, self.post_message), exclusive=True, group="frames")
+        work: WorkType[None] = partial(build, self.playback, self.post_message)  # a coroutine might never be awaited
+        self.run_worker(work, exclusive=True, group="frames")
 
     @on(FramesChanged)
     def _show_new_frames(self, event: FramesChanged) -> None:
@@ -340,7 +340,7 @@ class PlayerScreen(ViewScreen):
             return
         self._go_to_left_position()
         self.app.clear_notifications()
-        self.pane.go_to_end()
+        self.leave_scrolled_line()
         self.show_frame()
         self._say(self._position.take_arrival())
 
@@ -490,8 +490,10 @@ class PlayerScreen(ViewScreen):
             else:
                 self._leave_subagent()
             return
+        is_paused = not (self.player.is_playing or self.player.is_live)
+        nested = partial(self._make_nested, callers=self._titles, starts_paused=is_paused)
         self.player.pause()
         try:
-            self.app.push_screen(self._make_nested(event.recording, self.shown_view, callers=self._titles))
+            self.app.push_screen(nested(event.recording, self.shown_view))
         except SessionError as error:
             self.notify(str(error), severity="error")

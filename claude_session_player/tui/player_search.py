@@ -6,6 +6,7 @@ Without such a search, the hits take its place with which the player was opened.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import on
@@ -20,6 +21,8 @@ from claude_session_player.tui.jobs import SearchAdvanced, search_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from textual.worker import WorkType
 
     from claude_session_player.player import Playback
 
@@ -201,7 +204,7 @@ class SearchBar(Widget):
                 self.post_message(self.MatchReached())
 
     def _search_on(self, search: FrameSearch) -> None:
-        work = search_frames(search, lambda: self._is_current(search), self.post_message)
+        work: WorkType[None] = partial(search_frames, search, lambda: self._is_current(search), self.post_message)
         self.run_worker(work, exclusive=True, group="search")
 
     def _is_current(self, search: FrameSearch) -> bool:

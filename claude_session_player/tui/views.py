@@ -43,7 +43,8 @@ class ViewScreen(MotionScreen):
 
     def change_view(self, view: View) -> None:
         """Show the same line in another view, whose frames are built anew."""
-        self._scrolled_line = self.pane.scrolled_line
+        if self.pane.scrolled_line is not None:  # else the view before may still wait for its frames
+            self._scrolled_line = self.pane.scrolled_line
         self.pane.go_to_end()
         self.pane.view = replace(view, thinking=self.pane.view.thinking)
         self.playback.set_view(view)
@@ -54,9 +55,16 @@ class ViewScreen(MotionScreen):
 
     def restore_scrolling(self) -> None:
         """Scroll back to where the viewer was in the view before, once its frames are loaded that far."""
-        if self._scrolled_line is not None and self.playback.has_arrived:
-            self.pane.scroll_to_line(self._scrolled_line)
+        line, playback = self._scrolled_line, self.playback
+        if line is not None and playback.has_arrived and playback.has_line(line):
+            if self.pane.is_at_end:  # else the viewer has scrolled meanwhile
+                self.pane.scroll_to_line(line)
             self._scrolled_line = None
+
+    def leave_scrolled_line(self) -> None:
+        """Show the end of the current frame, also if the view before was scrolled back."""
+        self._scrolled_line = None
+        super().leave_scrolled_line()
 
     # --- keys -------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from claude_session_player.util.humanize import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from claude_session_player.player import Frame
+    from claude_session_player.player import Frame, Lasted
 
 _GAP: Final = "  "
 _DAY: Final = len("2026-01-17")
@@ -45,6 +45,7 @@ def status_text(
     player: Player,
     frame: Frame | None,
     lines: int,
+    lasted: Lasted,
     *,
     live_word: str = "",
     flags: str = "",
@@ -65,22 +66,20 @@ def status_text(
         parts.append(_Part(2, f"⋯ {minutes_duration(cut.seconds)} cut", "yellow"))
     parts.append(_Part(7, f"{fraction_of(player):.0%}"))
     if frame is not None:
-        parts += _own_times(player, frame)
+        parts += _own_times(player, frame, lasted)
         parts.append(_Part(4, f"line {frame.line}/{lines}"))
     if flags:
         parts.append(_Part(2, flags, "magenta"))
     return _joined(parts, width)
 
 
-def _own_times(player: Player, frame: Frame) -> list[_Part]:
-    """When the frame was written, and how much of the session had passed."""
+def _own_times(player: Player, frame: Frame, lasted: Lasted) -> list[_Part]:
+    """When the frame was written, and how long the session had lasted, unless that is what is played."""
     parts = [_Part(5, UNKNOWN_TIME, "dim")] if frame.time is None else []
     if moment := _moment(frame.time):
         parts = [_Part(6 if _spans_days(player) else 9, moment[:_DAY], "dim"), _Part(5, moment[_DAY + 1 :], "dim")]
-    own = player.real_seconds(0, player.count - 1) if player.count else 0.0
-    if abs(own - player.total / player.speed) >= 1:
-        passed = short_duration(player.real_seconds(0, max(player.position, 0)))
-        parts.append(_Part(8, f"{passed} of {short_duration(own)}", "dim"))
+    if abs(lasted.total - player.total / player.speed) >= 1:
+        parts.append(_Part(8, f"{short_duration(lasted.so_far)} of {short_duration(lasted.total)}", "dim"))
     return parts
 
 
