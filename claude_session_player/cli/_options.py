@@ -210,6 +210,7 @@ def _filter_decorator(
     *,
     with_subagents: bool,
     limit: Decorator = _LIMIT,
+    more: Sequence[Decorator] = (),
 ) -> Decorator:
     """The options that select sessions, as the parameter `filter`."""
     from claude_session_player.store import SORT_KEYS, Filter
@@ -218,6 +219,7 @@ def _filter_decorator(
     options: list[Decorator] = [
         *_conditions(from_help, to_help, to_name),
         *([subagents] if with_subagents else []),
+        *more,
         click.option(
             "--sort",
             type=click.Choice(list(SORT_KEYS)),
@@ -251,6 +253,15 @@ def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to
     ]
 
 
+headless_option: Final = click.option(
+    "--headless/--no-headless",
+    "include_headless",
+    default=True,
+    help="Include runs of 'claude -p' and SDKs. Default: yes.",
+)
+"""A session that no person sat at; of a session with prompts from both, `prompts` leaves out those of programs."""
+
+
 def filter_options(function: Function) -> Function:
     """The options that select sessions and sub-agents, as the parameter `filter`."""
     return _filter_decorator(with_subagents=True)(function)
@@ -258,7 +269,7 @@ def filter_options(function: Function) -> Function:
 
 def list_filter_options(function: Function) -> Function:
     """The same for a list on a terminal, where `--limit 0` is all, and no limit as many as there is room for."""
-    return _filter_decorator(with_subagents=True, limit=_LIST_LIMIT)(function)
+    return _filter_decorator(with_subagents=True, limit=_LIST_LIMIT, more=(headless_option,))(function)
 
 
 def usage_filter_options(function: Function) -> Function:
@@ -288,14 +299,15 @@ def search_filter_options(function: Function) -> Function:
     return collect_options("filter", Filter, Filter._fields, [*_conditions(), limit, _OFFSET])(function)
 
 
-def moment_filter_options(things: str) -> Decorator:
+def moment_filter_options(things: str, *more: Decorator) -> Decorator:
     """The same for commands about moments of sessions: times and `--limit` select these things, not sessions."""
     from claude_session_player.store import Filter
 
     limit = _limit_option("-n", "--limit", help=f"At most N {things}; 0 for all. Default: all.")
     from_help = f"Only {things} then or later: {_WHEN}."
     to_help = f"Only {things} then or earlier, including all of that day."
-    return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), _REVERSE, limit])
+    options = [*_conditions(from_help, to_help), *more, _REVERSE, limit]
+    return collect_options("filter", Filter, Filter._fields, options)
 
 
 def is_in_span(filter: Filter, time: str | None) -> bool:

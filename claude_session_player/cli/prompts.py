@@ -13,6 +13,7 @@ from claude_session_player.cli._options import (
     archive_options,
     collect_options,
     examples,
+    headless_option,
     is_in_span,
     json_options,
     moment_filter_options,
@@ -47,7 +48,6 @@ class PromptOptions:
 
     full: bool
     commands: bool
-    headless: bool
     pager: bool | None
 
 
@@ -58,9 +58,6 @@ prompt_options = collect_options(
     (
         click.option("--full", is_flag=True, help="Print whole prompts, below each other."),
         click.option("--commands/--no-commands", default=True, help="Include commands like /compact. Default: yes."),
-        click.option(
-            "--headless/--no-headless", default=True, help="Include runs of 'claude -p' and SDKs. Default: yes."
-        ),
         pager_option,
     ),
 )
@@ -75,7 +72,7 @@ prompt_options = collect_options(
 )
 @click.argument("ref", required=False, shell_complete=complete_ref)
 @prompt_options
-@moment_filter_options("prompts")
+@moment_filter_options("prompts", headless_option)
 @json_options
 @utc_option
 @archive_options
@@ -99,7 +96,7 @@ def command(
         else:
             printer.print(selected)
             if not printer.count:
-                is_narrow = bool(filter.conditions) or not (options.commands and options.headless)
+                is_narrow = bool(filter.conditions) or not (options.commands and filter.include_headless)
                 say("No prompts match these filters." if is_narrow else "No prompts.")
 
 
@@ -120,7 +117,7 @@ def _selected(store: Store, ref: str | None, options: PromptOptions, filter: Fil
         prompt
         for prompt in all_prompts(sessions, store.note, newest_first=not filter.reverse, by_time=by_time, read=read)
         if (options.commands or not prompt.is_command)
-        and (options.headless or not prompt.is_headless)
+        and (filter.include_headless or not prompt.is_headless)
         and is_in_span(filter, prompt.time)
     )
     return islice(prompts, filter.limit)
