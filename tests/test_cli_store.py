@@ -542,7 +542,7 @@ def test_in_a_pipe_nothing_of_a_table_is_cut(tmp_path: Path) -> None:
     cwd = "/home/ada/a-kettle-that-whistles-in-tune-on-any-stove"
     session = SessionBuilder(session_id=ONE, cwd=cwd, branch=branch).prompt(title).response(text("It whistles."))
     session.write(builder.home(cwd) / f"{ONE}.jsonl")
-    where, kept = ["--root", builder.root], ["--archive", tmp_path / "kept"]
+    where, kept = ["--root", str(builder.root)], ["--archive", str(tmp_path / "kept")]
     for command in (["list", *where], ["archive", ONE, *where, *kept], ["archive", "list", *kept]):
         shown = csp(*command).stdout.decode()
         assert title in shown

@@ -253,7 +253,7 @@ def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to
     ]
 
 
-headless_option: Final = click.option(
+headless_option: Final[Decorator] = click.option(
     "--headless/--no-headless",
     "include_headless",
     default=True,
@@ -306,7 +306,7 @@ def moment_filter_options(things: str, *more: Decorator) -> Decorator:
     limit = _limit_option("-n", "--limit", help=f"At most N {things}; 0 for all. Default: all.")
     from_help = f"Only {things} then or later: {_WHEN}."
     to_help = f"Only {things} then or earlier, including all of that day."
-    options = [*_conditions(from_help, to_help), *more, _REVERSE, limit]
+    options: list[Decorator] = [*_conditions(from_help, to_help), *more, _REVERSE, limit]
     return collect_options("filter", Filter, Filter._fields, options)
 
 

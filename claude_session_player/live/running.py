@@ -239,7 +239,7 @@ class SessionPeek:
 
     @property
     def active_at(self) -> float | None:
-        """When the session was last active, in seconds since 1970: a copied or restored file is as old as its events."""
+        """When it was last active, in seconds since 1970; a copied or restored file is as old as its events."""
         return self._activity.active_at(self.written_at)
 
     def status(self, now: float, agents_active_at: float | None = None) -> SessionStatus:

@@ -134,7 +134,7 @@ class Session:
 
     @property
     def ran_headless(self) -> bool:
-        """True if no person sat at the session, or at that of a sub-agent: `claude -p`, an SDK, a workflow of GitHub."""
+        """True if no person sat at it, or at the session of a sub-agent: `claude -p`, an SDK, a workflow of GitHub."""
         from claude_session_player.format.prompts import is_headless_entrypoint
 
         entrypoints = self.facts.entrypoints
