@@ -164,6 +164,7 @@ def archive_dir_option(function: _F) -> _F:
 # --- which sessions -----------------------------------------------------------------------------------
 
 _WHEN: Final = "2026-01-17, 2026-01, today, 7d, 12h, week, … (see 'help times')"
+_HEADLESS_HELP: Final = "Include runs of 'claude -p' and SDKs. Default: yes."
 _FROM: Final = f"Only sessions active then or later: {_WHEN}."
 _TO: Final = "Only sessions active then or earlier, including all of that day."
 
@@ -254,12 +255,8 @@ def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to
 
 
 headless_option: Final[Decorator] = click.option(
-    "--headless/--no-headless",
-    "include_headless",
-    default=True,
-    help="Include runs of 'claude -p' and SDKs. Default: yes.",
+    "--headless/--no-headless", "include_headless", default=True, help=_HEADLESS_HELP
 )
-"""A session that no person sat at; of a session with prompts from both, `prompts` leaves out those of programs."""
 
 
 def filter_options(function: Function) -> Function:
@@ -306,8 +303,7 @@ def moment_filter_options(things: str, *more: Decorator) -> Decorator:
     limit = _limit_option("-n", "--limit", help=f"At most N {things}; 0 for all. Default: all.")
     from_help = f"Only {things} then or later: {_WHEN}."
     to_help = f"Only {things} then or earlier, including all of that day."
-    options: list[Decorator] = [*_conditions(from_help, to_help), *more, _REVERSE, limit]
-    return collect_options("filter", Filter, Filter._fields, options)
+    return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), *more, _REVERSE, limit])
 
 
 def is_in_span(filter: Filter, time: str | None) -> bool:
@@ -462,7 +458,8 @@ def _timing(speed: float, idle: float | None, paced: bool, real_time: bool) -> T
     for name, others in _EXCLUSIVE.items():
         for other in others:
             if is_given(ctx, name) and is_given(ctx, other):
-                raise click.UsageError(f"{_option(name)} and {_option(other)} are mutually exclusive")
+                both = " and ".join(f"--{one.replace('_', '-')}" for one in (name, other))
+                raise click.UsageError(f"{both} are mutually exclusive")
     return Timing(Pace.PACED if paced else Pace.REAL if real_time else Pace.CAPPED, idle, speed)
 
 
@@ -491,10 +488,6 @@ def _number(value: str, expected: str) -> float:
 def is_given(ctx: click.Context, name: str | None) -> bool:
     """True for a parameter that was typed on the command line."""
     return name is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 # --- help ---------------------------------------------------------------------------------------------
