@@ -96,7 +96,9 @@ release: .venv/.installed-dev  ## build wheel and sdist in dist/, check them, an
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	@echo 'Setting up .venv: this is done once, and takes about a minute.' >&2
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[search]' || \
+		{ echo "Without tantivy, 'find' works with --exact and --regex only." >&2; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .; }
 	@touch $@
 
 .venv/.installed-dev: pyproject.toml .venv/.installed

@@ -74,6 +74,11 @@ class NoSuchSession(SessionError):
 
     exit_code = 7
 
+    def __init__(self, message: str, *details: str, meant: str | None = None) -> None:
+        super().__init__(message, *details)
+        self.meant = meant
+        """The reference that was probably meant, which the message names; `None` if nothing is known."""
+
 
 class Ambiguous(SessionError):
     """A reference matches several sessions, or several files of one."""

@@ -41,7 +41,8 @@ def archive_dir(tmp_path: Path, store: StoreBuilder) -> ArchiveDir:
 
 def told(text: bytes, store: StoreBuilder, archive_dir: ArchiveDir) -> str:
     """An output in which neither the paths of the store nor those of the archive tell what was looked at."""
-    words = text.decode().replace("get --archived ", "get ").replace("list --archived'", "list'")
+    words = text.decode().replace("get --archived ", "get ").replace(f"list{archive_dir.options}'", "list'")
+    words = words.replace(f"list --root {store.root}'", "list'")
     for path in archive_dir.archive_paths():
         words = words.replace(path, "PLACE")
     return words.replace(str(store.root), "PLACE")
@@ -151,7 +152,9 @@ def test_half_of_a_damaged_archive_is_never_taken_for_the_whole(
 def test_who_looks_for_what_is_not_archived_is_told_where_to_look(archive_dir: ArchiveDir) -> None:
     done = csp("show", "zzzzzzzz", "--archive", archive_dir.path)
     assert done.returncode == 7
-    assert b"list --archived" in done.stderr
+    assert f"see 'claude-session-player list --archive {archive_dir.path}'" in " ".join(done.stderr.decode().split())
+    done = csp("restore", "zzzzzzzz", "--archive", archive_dir.path)
+    assert f"archive list --archive {archive_dir.path}'" in " ".join(done.stderr.decode().split())
 
 
 def test_nothing_of_what_is_archived_is_in_use(store: StoreBuilder, archive_dir: ArchiveDir) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from claude_session_player.tui.popups import TextPopup
 from claude_session_player.tui.widgets import preview
 from claude_session_player.tui.widgets.preview import Preview, PreviewPane, PreviewPart, RowsView
 from tests.browsing import KETTLE, NOW, browse, kettles, settled, table, titles
-from tests.builder import SessionBuilder
+from tests.builder import SessionBuilder, text
 from tests.players import notice
 from tests.screens import LARGE, SMALL, check_picture, drawn_in, each_shade, each_size, run, text_of, until
 from tests.stores import ONE, THREE, TWO, StoreBuilder, settle
@@ -661,10 +662,13 @@ def test_a_click_on_the_preview_leaves_the_keys_to_the_table(builder: StoreBuild
 
 
 def test_a_session_that_waits_says_so(builder: StoreBuilder) -> None:
-    os.utime(builder.home() / f"{ONE}.jsonl")
+    session = (
+        SessionBuilder(session_id=ONE, start=datetime.now(UTC)).prompt("Start the engine").response(text("It runs."))
+    )
+    session.system("turn_duration", durationMs=1).write(builder.home() / f"{ONE}.jsonl")
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await until(pilot, lambda: "STATE" in text_of(app))
-        assert "waiting" in text_of(app).splitlines()[3]
+        assert "waiting" in next(line for line in text_of(app).splitlines() if "Start the engine" in line)
 
     browse(builder, script, (160, 20))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from claude_session_player import export
+from claude_session_player.export import registry
 from claude_session_player.tui import browse as browse_module, jobs
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import default_export_dir
 from tests.browsing import browse, export_message, kettles
 from tests.players import notice
-from tests.program import csp
+from tests.program import PATIENCE, csp
 from tests.screens import LARGE, SMALL, check_picture, text_of, until
 from tests.stores import AGENT, ONE, THREE, StoreBuilder
 
@@ -25,6 +27,41 @@ from tests.stores import AGENT, ONE, THREE, StoreBuilder
 @pytest.fixture
 def builder(tmp_path: Path) -> StoreBuilder:
     return kettles(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def all_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program that a format needs seems to be installed."""
+    monkeypatch.setattr(registry, "which", lambda name: f"/nowhere/{name}")
+
+
+def test_a_video_is_offered_and_the_popup_says_that_it_takes_time(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = tmp_path / "agg"
+    program.write_text("#!/bin/sh\ntest -s session.cast && printf GIF89a > session.gif\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(registry, "which", lambda name: str(program) if name == "agg" else None)
+    begun = threading.Event()
+    write = jobs.write_export
+
+    def write_later(*arguments: Any) -> None:
+        begun.wait(PATIENCE)
+        write(*arguments)
+
+    monkeypatch.setattr(jobs, "write_export", write_later)
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "up")
+        await until(pilot, lambda: "[gif]" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: notice(app) == "Drawing the gif; this may take minutes.")
+        begun.set()
+        await until(pilot, lambda: "Exported to" in notice(app))
+
+    browse(builder, script)
+    assert (tmp_path / f"{THREE}.gif").read_bytes() == b"GIF89a"
 
 
 def test_a_session_is_exported_into_the_working_directory(

@@ -201,12 +201,24 @@ def test_a_named_pipe_is_read_once(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "format"),
     [("a.json", "json"), ("a.JSONL", "jsonl"), ("a.txt", "text"), ("a.md", "markdown"), ("a", "markdown")]
-    + [("a.html", "markdown"), (".json", "markdown")],
+    + [(".json", "markdown")],
 )
 def test_the_suffix_decides_the_format(name: str, format: str, path: Path, tmp_path: Path) -> None:
     done = csp("export", path, "-o", tmp_path / name)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (tmp_path / name).read_bytes() == csp("export", path, "--format", format).stdout
+
+
+def test_a_suffix_that_no_format_has_is_refused_unless_a_format_is_named(path: Path, tmp_path: Path) -> None:
+    done = csp("export", path, "-o", tmp_path / "a.HTML")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == (
+        "claude-session-player: no format has the suffix .html: name one with --format: markdown (.md), json (.json), "
+        "jsonl (.jsonl), text (.txt), asciicast (.cast), svg (.svg), gif (.gif), mp4 (.mp4) "
+        "(see 'claude-session-player export --help')\n"
+    )
+    assert not list(tmp_path.glob("a*"))
+    assert csp("export", path, "-o", tmp_path / "a.html", "--format", "markdown").returncode == 0
 
 
 def test_the_suffix_of_what_is_drawn_decides_too(path: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -573,3 +574,21 @@ def test_control_characters_are_shown_and_never_obeyed(builder: StoreBuilder) ->
     assert "\x9b" not in shown
     assert "\u202e" not in shown
     assert b"\xc2\x9b" not in find(builder, "zebra", "--json").stdout
+
+
+def test_without_the_extra_exact_searches_work_and_others_name_what_is_missing(builder: StoreBuilder) -> None:
+    code = (
+        "import sys; sys.modules['tantivy'] = None; "
+        "from claude_session_player.cli import run; sys.exit(run(['find', *sys.argv[1:]]))"
+    )
+
+    def without(*words: str) -> tuple[int, str, str]:
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, " ".join(done.stderr.split())
+
+    code_of_words, out, err = without("kettle")
+    assert (code_of_words, out) == (1, "")
+    assert err.startswith("claude-session-player: search needs tantivy: install it with ")
+    assert err.endswith("or use --exact TEXT or --regex RE, which work without it")
+    code_of_exact, out, _ = without("--exact", "Clean the kettle")
+    assert (code_of_exact, "Clean the kettle" in out) == (0, True)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ class Live:
 
     def __init__(self, root: Path) -> None:
         self.store = StoreBuilder(root)
-        self.session = SessionBuilder(session_id=ONE).prompt("Start the engine")
+        self.session = SessionBuilder(session_id=ONE, start=datetime.now(UTC)).prompt("Start the engine")
         self.path = self.session.write(self.store.home() / f"{ONE}.jsonl")
         self.session.flush()
         self.where = ["--root", str(root), "--no-cache"]

@@ -150,11 +150,14 @@ def test_a_terminal_gets_one_row_for_each_prompt_and_a_pipe_the_whole_text(store
     session.write(store.home() / f"{THREE}.jsonl")
     where = ("--root", str(store.root), "--no-cache", "--utc")
     rows = on_terminal("prompts", *where, COLUMNS="80", NO_COLOR="1").splitlines()
-    assert len(rows) == 5
+    assert len(rows) == 6
     assert max(map(len, rows)) <= 80
-    assert sum(row.startswith("2026-01-17 20:31  a9b8c7d6  engine              1  word word") for row in rows) == 1
+    assert rows[0] == "WHEN              SESSION         LINE  PROMPT"
+    assert sum(row.startswith("2026-01-17 20:31  a9b8c7d6           1  word word") for row in rows) == 1
+    wide = on_terminal("prompts", *where, COLUMNS="100", NO_COLOR="1").splitlines()
+    assert wide[0] == "WHEN              SESSION        PROJECT          LINE  PROMPT"
     lines = csp("prompts", *where).stdout.decode().splitlines()
-    assert len(lines) == 5
+    assert (len(lines), lines[0]) == (6, wide[0])
     assert any(line.endswith(" ".join(["word"] * 100)) for line in lines)
     assert "\n\n2026-01-17 20:31  1f2e3d4c-0001  engine              1\nStart the engine\nslowly\n" in (
         csp("prompts", "--full", *where).stdout.decode()

@@ -161,7 +161,9 @@ def test_a_table_is_cut_and_says_so(builder: StoreBuilder) -> None:
     shown = csp(*arguments(builder, "--by", "day", "--top", "1"), TZ="UTC").stdout.decode()
     assert "2026-01-18" in shown
     assert "2026-01-17" not in shown
-    assert shown.endswith("… and 1 earlier\n")
+    assert "\n\nThe last 1 of 2 days:\nDAY " in shown
+    assert csp(*arguments(builder, "--by", "model", "--top", "1")).stdout.decode().endswith(" more\n")
+    assert "The last" not in csp(*arguments(builder, "--by", "day"), TZ="UTC").stdout.decode()
     assert len(stats(builder, "--top", "1")["by_model"]) == 1
 
 

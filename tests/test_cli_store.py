@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from rich.cells import cell_len
 
 from claude_session_player.cli._output import SCHEMA_VERSION
 from claude_session_player.store.index import INDEX_VERSION
-from tests.builder import SessionBuilder, text
+from tests.builder import START, SessionBuilder, text
 from tests.program import PROGRAM, csp, on_terminal
-from tests.stores import ONE, THREE, TWO, StoreBuilder
+from tests.stores import AGENT, ONE, THREE, TWO, StoreBuilder
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "docs" / "schema.json").read_text(encoding="utf-8"))
 
@@ -496,10 +497,58 @@ def test_what_a_list_leaves_out_is_said_in_one_line(many: StoreBuilder, columns:
     assert len(listed) == 9
 
 
+@pytest.fixture
+def headless(many: StoreBuilder) -> StoreBuilder:
+    """The same, of which the newest thirty have no person, and one of these a sub-agent."""
+    for number in range(30):
+        id = f"{number:08d}-0000-4000-8000-000000000000"
+        session = SessionBuilder(session_id=id, start=START + timedelta(days=40 - number))
+        session.prompt(f"Session {number}", entrypoint="sdk-cli").write(many.home() / f"{id}.jsonl")
+    agent = SessionBuilder(session_id=f"{0:08d}-0000-4000-8000-000000000000", sidechain=True)
+    agent.prompt("Look", entrypoint="sdk-cli").write(many.home() / f"agent-{AGENT}.jsonl")
+    return many
+
+
+def test_headless_runs_and_their_sub_agents_are_left_out_of_a_list(headless: StoreBuilder) -> None:
+    assert len(out(headless, "list", "--json", "--include-subagents")) == 41
+    assert len(out(headless, "list", "--json", "--no-headless", "--include-subagents")) == 10
+    shown = on_terminal("list", "--no-headless", "--root", headless.root, LINES="24")
+    assert shown.count("Session ") == 10
+
+
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        ("90", "… 33 more; 30 of 40 are headless: --no-headless leaves them out, --limit 0 shows all"),
+        ("60", "… 33 more; 30 of 40 are headless: see --no-headless"),
+        ("45", "… 33 more: 'list --limit 0' shows all"),
+    ],
+)
+def test_a_list_that_is_cut_says_how_many_are_headless(headless: StoreBuilder, columns: str, hint: str) -> None:
+    listed = on_terminal("list", "--root", headless.root, COLUMNS=columns, LINES="10", NO_COLOR="1").splitlines()
+    assert listed[-1] == hint
+    assert len(listed) == 9
+
+
 def test_filters_and_offsets_count_in_what_is_left_out(many: StoreBuilder) -> None:
     listed = on_terminal("list", "--offset", "10", "--root", many.root)
     assert "Session 10 " in listed
     assert "… 9 more" in listed
+
+
+def test_in_a_pipe_nothing_of_a_table_is_cut(tmp_path: Path) -> None:
+    builder = StoreBuilder(tmp_path / "long")
+    title, branch = "Teach the kettle to whistle " * 4 + "in tune", "feature/" + "whistle-" * 8 + "tune"
+    cwd = "/home/ada/a-kettle-that-whistles-in-tune-on-any-stove"
+    session = SessionBuilder(session_id=ONE, cwd=cwd, branch=branch).prompt(title).response(text("It whistles."))
+    session.write(builder.home(cwd) / f"{ONE}.jsonl")
+    where, kept = ["--root", str(builder.root)], ["--archive", str(tmp_path / "kept")]
+    for command in (["list", *where], ["archive", ONE, *where, *kept], ["archive", "list", *kept]):
+        shown = csp(*command).stdout.decode()
+        assert title in shown
+        assert os.path.basename(cwd) in shown
+    assert branch in csp("list", "--root", builder.root).stdout.decode()
+    assert cwd in csp("projects", "--root", builder.root).stdout.decode()
 
 
 def test_a_list_in_a_pipe_and_as_json_is_whole(many: StoreBuilder) -> None:

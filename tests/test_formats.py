@@ -13,7 +13,15 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from claude_session_player.errors import BadFilter
-from claude_session_player.export import Format, OutputKind, format_named, formats, quick_formats, register, registry
+from claude_session_player.export import (
+    Format,
+    OutputKind,
+    available_formats,
+    format_named,
+    formats,
+    register,
+    registry,
+)
 from claude_session_player.models import ScreenState
 from claude_session_player.tui.jobs import write_export
 from claude_session_player.tui.popups import ExportPopup, ExportTarget
@@ -103,6 +111,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     store = StoreBuilder(tmp_path / "store")
     store.session()
     monkeypatch.setattr(registry, "_FORMATS", [*registry._FORMATS])
+    monkeypatch.setattr(registry, "which", lambda name: None)
     dummy = Format("dummy", ".dum", "dummy: how many elements", OutputKind.SCREEN, f"{__name__}:write_count")
     register(dummy)
 
@@ -111,7 +120,7 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     async def look(pilot: Pilot[Any]) -> None:
         popup = ExportPopup("1f2e", "")
         await app.push_screen(popup)
-        await pilot.press(*["down"] * quick_formats().index(dummy))
+        await pilot.press(*["down"] * available_formats().index(dummy))
         shown = str(popup.query_one("#formats", Static).render())
         assert shown.split() == ["markdown", "json", "jsonl", "text", "asciicast", "svg", "[dummy]"]
         assert popup.query_one(Input).value == name
@@ -120,6 +129,20 @@ def test_a_new_format_is_offered_by_the_popup_and_written_by_browse(
     screens.run(app, look)
     write_export(store.open().resolve(ONE), ExportTarget(str(tmp_path / name), dummy))
     assert (tmp_path / name).read_text() == "2 elements"
+
+
+@pytest.mark.parametrize(
+    ("installed", "videos"),
+    [((), []), (("agg",), ["gif"]), (("ffmpeg",), ["gif", "mp4"]), (("agg", "ffmpeg"), ["gif", "mp4"])],
+)
+def test_a_format_is_available_where_a_program_for_it_is_installed(
+    monkeypatch: pytest.MonkeyPatch, installed: tuple[str, ...], videos: list[str]
+) -> None:
+    monkeypatch.setattr(registry, "which", lambda name: f"/bin/{name}" if name in installed else None)
+    others = [format.name for format in formats(OutputKind.SCREEN, OutputKind.RECORDING, OutputKind.PICTURE)]
+    assert [format.name for format in available_formats()] == others + videos
+    gif = format_named("gif", OutputKind.VIDEO)
+    assert gif.program == (f"/bin/{installed[0]}" if installed else None)
 
 
 def test_browse_exports_what_came_before_compactions_too(tmp_path: Path) -> None:

@@ -12,6 +12,12 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PYTHON = """\
 #!/bin/sh
+if [ "$2" = pip ]; then
+    for last; do :; done
+    echo "$last" >> installed
+    [ "$last" != "$CANNOT_INSTALL" ]
+    exit
+fi
 if [ "$2" = venv ]; then
     mkdir -p .venv/bin
     cp "$0" .venv/bin/python
@@ -33,10 +39,10 @@ def fresh(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def play(folder: Path) -> tuple[str, str]:
+def play(folder: Path, **environment: str) -> tuple[str, str]:
     """What `make play` prints, and what it says."""
     command = ["make", "--no-print-directory", "play", f"PYTHON={folder}/python"]
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")} | environment
     done = subprocess.run(command, cwd=folder, env=outside, capture_output=True, text=True, check=True)
     return done.stdout, done.stderr
 
@@ -44,3 +50,14 @@ def play(folder: Path) -> tuple[str, str]:
 def test_the_first_play_says_why_it_takes_a_minute_and_the_next_says_nothing(fresh: Path) -> None:
     assert play(fresh) == ("demo\n", "Setting up .venv: this is done once, and takes about a minute.\n")
     assert play(fresh) == ("demo\n", "")
+
+
+def test_play_installs_what_the_jobs_of_the_readme_need(fresh: Path) -> None:
+    play(fresh)
+    assert (fresh / "installed").read_text() == ".[search]\n"
+
+
+def test_where_the_search_cannot_be_installed_everything_else_is(fresh: Path) -> None:
+    out, err = play(fresh, CANNOT_INSTALL=".[search]")
+    assert (out, (fresh / "installed").read_text()) == ("demo\n", ".[search]\n.\n")
+    assert err.endswith("Without tantivy, 'find' works with --exact and --regex only.\n")

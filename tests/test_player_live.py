@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tests.screens import LARGE, SMALL, check_picture, run, text_of
 
 
 def test_what_is_appended_to_a_followed_session_is_shown(tmp_path: Path) -> None:
-    session = SessionBuilder().prompt("Hi")
+    session = SessionBuilder(start=datetime.now(UTC)).prompt("Hi")
     path = session.write(tmp_path / "s.jsonl")
     session.flush()
 
@@ -143,7 +144,8 @@ def test_a_session_is_live_only_while_it_is_written_to_or_may_be(tmp_path: Path)
         await until(pilot, "○ idle  nothing written for 439d")
         assert "● live" not in text_of(app)
         with path.open("ab") as file:
-            file.write(session.prompt("Still there?").flush())
+            then = datetime.fromtimestamp(wall.now, UTC).isoformat()
+            file.write(session.prompt("Still there?", timestamp=then).flush())
         os.utime(path, (wall.now, wall.now))
         await until(pilot, "● live")
 
@@ -169,7 +171,8 @@ def test_a_session_is_live_while_a_sub_agent_of_it_is_written_to(tmp_path: Path)
 
     async def script(pilot: Pilot[Any]) -> None:
         await until(pilot, "○ idle")
-        SessionBuilder(session_id="s", sidechain=True).prompt("Measure.").write(agent_file(path, 1))
+        agent = SessionBuilder(session_id="s", sidechain=True, start=datetime.now(UTC))
+        agent.prompt("Measure.").write(agent_file(path, 1))
         await until(pilot, "● live")
 
     run(app, script)
@@ -228,9 +231,12 @@ def agent_file(path: Path, number: int) -> Path:
 
 
 def test_a_sub_agent_appears_when_it_starts(tmp_path: Path) -> None:
-    session = SessionBuilder(session_id="s").prompt("How hot?").response(call("Task", "t", description="Measure"))
+    now = datetime.now(UTC)
+    session = (
+        SessionBuilder(session_id="s", start=now).prompt("How hot?").response(call("Task", "t", description="Measure"))
+    )
     path = session.write(tmp_path / "s.jsonl")
-    helper = SessionBuilder(session_id="s", sidechain=True).prompt("Measure the water.")
+    helper = SessionBuilder(session_id="s", sidechain=True, start=now).prompt("Measure the water.")
 
     async def start_agent(pilot: Pilot[Any]) -> None:
         await until(pilot, "● running")

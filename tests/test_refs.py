@@ -306,7 +306,7 @@ def test_a_number_beyond_the_sessions_of_a_project_says_how_to_count_all(
     monkeypatch.chdir(kettle)
     with pytest.raises(NoSuchSession, match=f"latest:3: there are 2 sessions in {kettle}, .*latest:all:3 is one"):
         two_projects.resolve("latest:3")
-    with pytest.raises(NoSuchSession, match=r"there are 3 sessions, latest:1 is the last active one$"):
+    with pytest.raises(NoSuchSession, match=r"there are 3 sessions, latest:all:1 is the last active one$"):
         two_projects.resolve("latest:all:9")
 
 
@@ -319,3 +319,10 @@ def test_another_form_of_latest_is_answered_with_those_there_are(store: Store, r
 def test_a_title_may_begin_like_the_latest(builder: StoreBuilder) -> None:
     builder.session("bbbb0000", "latest: news")
     assert builder.open().resolve("latest: news").id == "bbbb0000"
+
+
+def test_the_error_says_what_was_probably_meant(two_projects: Store) -> None:
+    for ref, meant in (("latst", "latest"), ("did you mean", None)):
+        with pytest.raises(NoSuchSession) as caught:
+            two_projects.resolve(ref)
+        assert caught.value.meant == meant

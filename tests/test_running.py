@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from claude_session_player.live.attention import WaitingSessions
 from claude_session_player.live.running import (
     HEAD_SIZE,
     TAIL_SIZE,
@@ -153,6 +154,26 @@ def test_an_old_session_is_shown_where_somebody_uses_it_or_as_soon_as_it_is_writ
     append(path, session.response(text("It runs.")).flush(), seconds_ago=1)
     board.update([str(path)], NOW)
     assert told(board.rows(NOW)) == [("Old", "waiting for the person")]
+
+
+def test_a_restored_session_is_not_shown_though_its_file_is_new_unless_somebody_uses_it(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE)
+    session.start -= timedelta(days=90)
+    path = add(store, session.prompt("Old").response(text("It runs.")))
+    assert rows(RunningSessions([str(store.root)])) == []
+    assert told(rows(RunningSessions([str(store.root)], in_use=[str(path)]))) == [("Old", "idle")]
+
+
+def test_a_session_that_ended_does_not_wait(store: StoreBuilder) -> None:
+    session = SessionBuilder(session_id=ONE).prompt("Start").response(text("It runs."))
+    path = add(store, session)
+    board, waiting = RunningSessions([str(store.root)]), WaitingSessions()
+    waiting.update(rows(board))
+    append(path, session.prompt("<command-name>/exit</command-name>").flush())
+    board.update([str(path)], NOW)
+    assert told(board.rows(NOW)) == [("Start", "idle")]
+    assert not waiting.update(board.rows(NOW))
+    assert waiting.title == ""
 
 
 def test_a_session_leaves_the_board_half_an_hour_after_it_was_written_to_last(store: StoreBuilder) -> None:

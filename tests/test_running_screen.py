@@ -45,6 +45,18 @@ def test_every_session_is_shown_with_its_state_and_how_it_is_known(
         run(sessions.app, script, size)
 
 
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_project_name_that_is_cut_is_marked(tmp_path: Path, width: int) -> None:
+    sessions = Sessions(tmp_path / "store")
+    cwd = "/home/ada/steam-engine-with-a-whistle"
+    write(sessions.file(KETTLE, cwd), session(KETTLE, 0, cwd).prompt("Oil it"))
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await until_shown(pilot, " steam-engine-wi…  Oil it")
+
+    run(sessions.app, script, (width, 40))
+
+
 def test_what_is_appended_is_shown_at_once_and_new_sessions_appear(sessions: Sessions) -> None:
     app = sessions.app
 

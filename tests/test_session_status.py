@@ -76,6 +76,31 @@ STATES: list[tuple[Phase, str, Build]] = [
             "<local-command-stdout></local-command-stdout>"
         ),
     ),
+    (IDLE, "ended 12s ago", lambda s: s.response(text("Yes.")).prompt("<command-name>/exit</command-name>")),
+    (
+        IDLE,
+        "ended 12s ago",
+        lambda s: s.prompt("<command-name>/quit</command-name>").prompt(
+            "<local-command-stdout>See ya!</local-command-stdout>"
+        ),
+    ),
+    (
+        IDLE,
+        "ended 12s ago",
+        lambda s: s.system("local_command", content="<command-name>/exit</command-name>").system(
+            "local_command", content="<local-command-stdout>Bye!</local-command-stdout>"
+        ),
+    ),
+    (
+        WAITING,
+        "last command 12s ago",
+        lambda s: s.prompt("<command-name>/exit</command-name>").prompt("<bash-input>ls</bash-input>"),
+    ),
+    (
+        THINKING,
+        "prompt 12s ago, no response yet",
+        lambda s: s.prompt("<command-name>/exit</command-name>").prompt("I am back"),
+    ),
     (
         WAITING,
         "last command 12s ago",
@@ -171,6 +196,16 @@ def test_a_file_that_is_written_to_is_not_idle_whatever_its_times_say() -> None:
     now = (to_epoch(timestamp(1)) or 0) + 5000
     assert activity.status(now).phase is IDLE
     assert activity.status(now, written_at=now - 1).phase is THINKING
+
+
+def test_a_file_that_was_written_to_a_day_after_its_last_event_is_a_copy_and_as_old_as_the_event() -> None:
+    activity = SessionActivity()
+    activity.take(read_events(SessionBuilder().prompt("Start").lines))
+    event, day = to_epoch(timestamp(1)) or 0, 24 * 60 * 60
+    found = activity.status(event + day + 1, written_at=event + day)
+    assert (found.phase, found.reason) == (IDLE, "nothing written for 1d; prompt 1d ago, no response yet")
+    assert activity.status(event + day, written_at=event + day - 1).phase is THINKING
+    assert activity.status(event + day + 1, written_at=event + day, agents_active_at=event + day).phase is THINKING
 
 
 def test_a_result_that_comes_before_its_call_closes_it() -> None:

@@ -296,6 +296,13 @@ def test_calls_of_sub_agents_without_files_are_told_from_none() -> None:
     assert "- Sub-agents: 0\n" in summary_markdown(example(subagents={}, tool_calls={"Bash": 2}))
 
 
+def test_every_kind_has_its_number_and_so_have_those_that_are_not_named() -> None:
+    calls = {"AskUserQuestion": 2, **{f"Tool{number}": 1 for number in range(9)}}
+    named = ", ".join(f"1 Tool{number}" for number in range(7))
+    shown = summary_markdown(example(tool_calls=calls))
+    assert f"- Tool calls: 11 (2 AskUserQuestion, {named}, 2 others)\n" in shown
+
+
 def test_further_facts_are_lines_of_the_same_form() -> None:
     summary = example(
         title="Use *stars* <b>",

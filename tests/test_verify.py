@@ -380,7 +380,8 @@ def test_the_exit_code_tells_clean_from_found_from_unreadable(builder: StoreBuil
     assert missing.returncode == 2
     assert missing.stderr.startswith(b"claude-session-player: Session not found: ")
     assert csp("verify", builder.root / "gone.jsonl", *where).returncode == 2
-    assert csp("verify", *where).stdout == csp("verify", "latest", *where).stdout
+    assumed, named = csp("verify", *where), csp("verify", "latest", *where)
+    assert (assumed.stdout, assumed.returncode) == (named.stdout, named.returncode)
     assert csp("verify", "1f2e", *where).returncode == 2
     assert csp("verify", "--all", "--root", builder.root / "gone").returncode == 2
     assert csp("verify", whole, broken).returncode == 1
@@ -396,7 +397,7 @@ def test_findings_are_told_with_line_byte_and_what_to_do(builder: StoreBuilder) 
         f"    line 5, byte {offset}: no JSON value here\n"
         f"    → claude-session-player repair {path} -o NEW.jsonl moves it to a separate file\n"
         "\n"
-        f"1 file, {path.stat().st_size / 1024:.1f} KB: 1 error\n"
+        f"1f2e3d4c 'Start the engine', 1 file, {path.stat().st_size / 1024:.1f} KB: 1 error\n"
     )
     coloured = on_terminal("verify", ONE, "--root", builder.root)
     assert "\x1b[31merror\x1b[0m: Session corrupted" in coloured
@@ -411,6 +412,16 @@ def damaged(builder: StoreBuilder) -> StoreBuilder:
     put(builder, SessionBuilder(session_id=TWO).prompt("Go").response(call("Bash", "toolu_1")).raw(b"oops\n"), TWO)
     put(builder, talk(), THREE)
     return builder
+
+
+def test_the_total_names_the_session_unless_a_path_did_or_there_are_several(builder: StoreBuilder) -> None:
+    path = put(builder, talk())
+    checked = f"1 file, {path.stat().st_size / 1024:.1f} KB: nothing is wrong\n"
+    named = f"1f2e3d4c 'Start the engine', {checked}"
+    for words, total in (((), named), ((ONE[:8],), named), (("latest",), named), ((path,), checked)):
+        assert csp("verify", *words, "--root", builder.root).stdout.decode() == total
+    put(builder, talk(), TWO)
+    assert csp("verify", ONE, TWO, "--root", builder.root).stdout.startswith(b"2 files, ")
 
 
 def test_many_sessions_are_summed_up_by_kind_the_worst_first(damaged: StoreBuilder) -> None:
@@ -481,7 +492,10 @@ def test_the_severity_decides_what_is_told(builder: StoreBuilder) -> None:
         "warning": ["call-without-result", "malformed-line"],
         "error": ["malformed-line"],
     }
-    assert b"(1 piece of advice left out: see --severity)" in csp("verify", *where).stdout
+    assert csp("verify", *where).stdout.endswith(b": 1 error, 1 warning\n"), "nearly every session is old"
+    assert csp("verify", *where, "--severity", "error").stdout.endswith(
+        b": 1 error (1 warning left out: see --severity)\n"
+    )
 
 
 def test_json_tells_all_of_a_finding(builder: StoreBuilder) -> None:

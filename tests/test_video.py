@@ -8,12 +8,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from claude_session_player import View, replay
+from claude_session_player.cli import run
 from claude_session_player.errors import NotInstalled
 from claude_session_player.export import frame_images
 from claude_session_player.export.asciicast import RecordingSetup
@@ -117,6 +119,44 @@ def test_fontconfig_is_asked_once_for_each_block_of_signs_that_no_known_font_has
     finally:
         frame_images._font_for_block.cache_clear()
     assert log.read_text().split() == ["monospace:charset=13000-130ff", "monospace:charset=12000-120ff"]
+
+
+@pytest.fixture
+def only_font(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of the font, which is the only one."""
+    require_ffmpeg()
+    monkeypatch.setattr(frame_images, "_FALLBACKS", ())
+    monkeypatch.setattr(frame_images, "_font_for_block", lambda block: None)
+    frame_images._load_fonts.cache_clear()
+    yield frame_images._load_fonts().regular.getname()[0] or ""
+    frame_images._load_fonts.cache_clear()
+
+
+def test_characters_that_no_font_has_are_counted_and_named(only_font: str) -> None:
+    artist = frame_images.FrameArtist(40, 2)
+    artist.draw(["Tea, é, ✓\u3000\u00a0", "Tea"])
+    assert artist.missing_glyphs() == ""
+    artist.draw(["\U00013000", "\U00013000"])
+    assert artist.missing_glyphs() == (
+        f"1 character has no glyph in the font {only_font}, nor in another: \U00013000; "
+        "install GNU Unifont (package unifont)"
+    )
+    artist.draw(["차를 끓여 주세요, 물이 없네요"])
+    assert artist.missing_glyphs() == (
+        f"12 characters have no glyph in the font {only_font}, nor in another: \U00013000차를끓여주세요…; "
+        "install Noto Sans CJK (package fonts-noto-cjk)"
+    )
+
+
+def test_an_export_warns_once_of_what_no_font_has(
+    only_font: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = SessionBuilder().prompt("Make \U00013000").response(text("\U00013000 \U00013001"))
+    path = session.write(tmp_path / "s.jsonl")
+    assert run(["export", str(path), "-o", str(tmp_path / "a.mp4")]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"warning: 2 characters have no glyph in the font {only_font}, nor in another: ")
+    assert said.count("\n") == 1
 
 
 def test_ffmpeg_makes_a_gif_with_the_times_of_the_recording(path: Path, tmp_path: Path) -> None:

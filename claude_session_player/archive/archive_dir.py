@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -49,6 +50,8 @@ class ArchiveDir:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = os.path.abspath(os.fspath(path) if path is not None else default_archive_dir())
+        self.options = "" if path is None else f" --archive {shlex.quote(os.fspath(path))}"
+        """The option that leads another command to it, after a space; empty for the default directory."""
         self.problems: list[ReadProblem] = []
         self._seen_problems: set[ReadProblem] = set()
         self._names_by_dir: dict[str, dict[str, list[str]]] | None = None
@@ -265,7 +268,8 @@ def find_archived(archive_dir: ArchiveDir, ref: str) -> ArchivedSession:
     if (damage := damaged_archive_error(archive_dir.problems, ref)) is not None:
         raise damage
     raise NoSuchSession(
-        f"no session {ref!r} in the archive {display_path(archive_dir.path)}: see '{PROGRAM} archive list'"
+        f"no session {ref!r} in the archive {display_path(archive_dir.path)}: "
+        f"see '{PROGRAM} archive list{archive_dir.options}'"
     )
 
 

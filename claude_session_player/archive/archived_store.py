@@ -61,11 +61,11 @@ class ArchivedStore(Store):
     A session is named by the path of its archive, followed by its own path in the archive.
     """
 
-    list_command = "list --archived"
     is_packed = True
 
     def __init__(self, archive_dir: ArchiveDir, index: ArchivedIndex) -> None:
         super().__init__((archive_dir.path,), index)
+        self.list_command = f"list{archive_dir.options or ' --archived'}"
         self._archives = index
 
     @classmethod

@@ -73,8 +73,8 @@ def run(arguments: list[str]) -> int:
         _print_error(f"{error.format_message().rstrip('.')} (see '{where} --help')")
         return USAGE
     except SessionError as error:
-        has_advice = not isinstance(error, NoSuchSession) or "did you mean" in str(error)
-        hint = None if has_advice else command_hint(arguments)
+        needs_hint = isinstance(error, NoSuchSession) and error.meant is None
+        hint = command_hint(arguments) if needs_hint else None
         _print_error(str(error), *error.details, *filter(None, (hint,)))
         return error.exit_code
     return code if isinstance(code, int) else 0

@@ -164,6 +164,7 @@ def archive_dir_option(function: _F) -> _F:
 # --- which sessions -----------------------------------------------------------------------------------
 
 _WHEN: Final = "2026-01-17, 2026-01, today, 7d, 12h, week, … (see 'help times')"
+_HEADLESS_HELP: Final = "Include runs of 'claude -p' and SDKs. Default: yes."
 _FROM: Final = f"Only sessions active then or later: {_WHEN}."
 _TO: Final = "Only sessions active then or earlier, including all of that day."
 
@@ -210,6 +211,7 @@ def _filter_decorator(
     *,
     with_subagents: bool,
     limit: Decorator = _LIMIT,
+    more: Sequence[Decorator] = (),
 ) -> Decorator:
     """The options that select sessions, as the parameter `filter`."""
     from claude_session_player.store import SORT_KEYS, Filter
@@ -218,6 +220,7 @@ def _filter_decorator(
     options: list[Decorator] = [
         *_conditions(from_help, to_help, to_name),
         *([subagents] if with_subagents else []),
+        *more,
         click.option(
             "--sort",
             type=click.Choice(list(SORT_KEYS)),
@@ -251,6 +254,11 @@ def _conditions(from_help: str = _FROM, to_help: str = _TO, to_name: str = "--to
     ]
 
 
+headless_option: Final[Decorator] = click.option(
+    "--headless/--no-headless", "include_headless", default=True, help=_HEADLESS_HELP
+)
+
+
 def filter_options(function: Function) -> Function:
     """The options that select sessions and sub-agents, as the parameter `filter`."""
     return _filter_decorator(with_subagents=True)(function)
@@ -258,7 +266,7 @@ def filter_options(function: Function) -> Function:
 
 def list_filter_options(function: Function) -> Function:
     """The same for a list on a terminal, where `--limit 0` is all, and no limit as many as there is room for."""
-    return _filter_decorator(with_subagents=True, limit=_LIST_LIMIT)(function)
+    return _filter_decorator(with_subagents=True, limit=_LIST_LIMIT, more=(headless_option,))(function)
 
 
 def usage_filter_options(function: Function) -> Function:
@@ -288,14 +296,14 @@ def search_filter_options(function: Function) -> Function:
     return collect_options("filter", Filter, Filter._fields, [*_conditions(), limit, _OFFSET])(function)
 
 
-def moment_filter_options(things: str) -> Decorator:
+def moment_filter_options(things: str, *more: Decorator) -> Decorator:
     """The same for commands about moments of sessions: times and `--limit` select these things, not sessions."""
     from claude_session_player.store import Filter
 
     limit = _limit_option("-n", "--limit", help=f"At most N {things}; 0 for all. Default: all.")
     from_help = f"Only {things} then or later: {_WHEN}."
     to_help = f"Only {things} then or earlier, including all of that day."
-    return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), _REVERSE, limit])
+    return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), *more, _REVERSE, limit])
 
 
 def is_in_span(filter: Filter, time: str | None) -> bool:
@@ -450,7 +458,8 @@ def _timing(speed: float, idle: float | None, paced: bool, real_time: bool) -> T
     for name, others in _EXCLUSIVE.items():
         for other in others:
             if is_given(ctx, name) and is_given(ctx, other):
-                raise click.UsageError(f"{_option(name)} and {_option(other)} are mutually exclusive")
+                both = " and ".join(f"--{one.replace('_', '-')}" for one in (name, other))
+                raise click.UsageError(f"{both} are mutually exclusive")
     return Timing(Pace.PACED if paced else Pace.REAL if real_time else Pace.CAPPED, idle, speed)
 
 
@@ -479,10 +488,6 @@ def _number(value: str, expected: str) -> float:
 def is_given(ctx: click.Context, name: str | None) -> bool:
     """True for a parameter that was typed on the command line."""
     return name is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 # --- help ---------------------------------------------------------------------------------------------

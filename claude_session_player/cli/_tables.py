@@ -1,4 +1,7 @@
-"""Printed tables. Columns that do not fit into the terminal are left out, the least important first."""
+"""Printed tables. On a terminal, columns that do not fit are left out, the least important first.
+
+In a pipe nothing is left out or cut, so that `grep` finds it.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from claude_session_player.files import RecordedTouch, TouchedFile
     from claude_session_player.store import Memory, Project, Session, Settings, Todo
 
-_PIPE_WIDTH: Final = 160
+_UNLIMITED: Final = 1 << 30
 _SHORT_ID: Final = 8
 _STYLES: Final = {"bold": 1, "dim": 2, "red": 31, "green": 32, "yellow": 33, "magenta": 35, "cyan": 36}
 """ANSI codes."""
@@ -49,7 +52,7 @@ class Column:
 
 
 def print_table(columns: Iterable[Column]) -> None:
-    """Print columns as a table as wide as the terminal; empty columns are left out."""
+    """Print columns as a table as wide as the terminal, or as it takes in a pipe; empty columns are left out."""
     filled = [column for column in columns if any(column.cells)]
     paint = painter()
     fitted = fit_columns([column.measure() for column in filled], _table_width())
@@ -81,7 +84,7 @@ def _painted(cell: str, style: str) -> str:
 
 
 def _table_width() -> int:
-    return get_terminal_size().columns if is_terminal(stdout()) else _PIPE_WIDTH
+    return get_terminal_size().columns if is_terminal(stdout()) else _UNLIMITED
 
 
 # --- tables ---------------------------------------------------------------------------------------

@@ -331,8 +331,8 @@ def _advice_for_extra(ctx: click.Context, extra: Sequence[str]) -> str:
     arguments = [param.name for param in ctx.command.params if isinstance(param, click.Argument)]
     if arguments:
         return f"put {'a title' if 'ref' in arguments else 'a name'} with spaces in quotes"
-    if len(extra) > 1 and f"--{extra[0].casefold()}" in _long_options(ctx.command):
-        return _did_you_mean(f"{name} --{extra[0].casefold()} {_quoted(extra[1:])}")
+    if (option := _option_meant(ctx, extra, is_exact=len(extra) == 1)) is not None:
+        return _did_you_mean(f"{name} {option}")
     if (meant := _command_like(extra[0].casefold()) or _near(extra[0], _MEANT, _LIKE_A_SYNONYM)) is not None:
         meant = _MEANT.get(meant, meant)
         group = app.get_command(ctx, meant)
@@ -341,6 +341,8 @@ def _advice_for_extra(ctx: click.Context, extra: Sequence[str]) -> str:
         if meant != name:
             return _did_you_mean_command(meant)
         return f"{name!r} takes no words: leave out {extra[0]!r}"
+    if (option := _option_meant(ctx, extra)) is not None:
+        return _did_you_mean(f"{name} {option}")
     if name == "list":
         words = _quoted(extra)
         return f"use 'find {words}' to search, or a filter like --title or --project"
@@ -352,16 +354,40 @@ def command_hint(arguments: Sequence[str]) -> str | None:
     if len(arguments) < 2 or arguments[0] not in _WORDS or arguments[1].startswith("-"):
         return None
     name, word = arguments[:2]
-    group = app.get_command(click.Context(app), name)
-    if isinstance(group, click.Group):
-        inner = _near(word, group.commands)
+    command = app.get_command(click.Context(app), name)
+    if isinstance(command, click.Group):
+        inner = _near(word, command.commands)
         return _did_you_mean(f"{name} {inner}") if inner and inner not in arguments[1:] else None
+    if command is None:
+        return None
+    words, ctx = list(takewhile(lambda one: not one.startswith("-"), arguments[1:])), click.Context(command)
+    if option := _option_meant(ctx, words, is_exact=True):
+        return _did_you_mean(f"{name} {option}")
     if word in _WORDS:
         return _did_you_mean_command(word)
-    command = app.get_command(click.Context(app), name)
-    option = _near(f"--{word.casefold()}", _long_options(command)) if command is not None else None
-    return _did_you_mean(f"{name} {option}") if option else None
+    return _did_you_mean(f"{name} {option}") if (option := _option_meant(ctx, words)) else None
 
 
-def _long_options(command: click.Command) -> list[str]:
-    return [name for param in command.params for name in param.opts if name.startswith("--")]
+def _option_meant(ctx: click.Context, words: Sequence[str], *, is_exact: bool = False) -> str | None:
+    """What words without dashes would be as an option of a command, if the command would take that.
+
+    An option with a value takes the rest as one word; a flag is meant only if nothing follows it.
+    """
+    options = {
+        name.removeprefix("--"): param
+        for param in ctx.command.params
+        for name in (*param.opts, *param.secondary_opts)
+        if name.startswith("--")
+    }
+    first, value = words[0].casefold(), " ".join(words[1:])
+    name = first if first in options else None if is_exact else _near(first, options, _LIKE_A_SYNONYM)
+    param = options.get(name or "")
+    if not isinstance(param, click.Option) or bool(value) == param.is_flag:
+        return None
+    if param.is_flag:
+        return f"--{name}"
+    try:
+        param.process_value(ctx, (value,) if param.multiple else value)
+    except click.UsageError:
+        return None
+    return f"--{name} {_quoted((value,))}"

@@ -59,14 +59,18 @@ class OutputOptions:
 
     @property
     def chosen_format(self) -> Format:
-        """The format that is named, else the one of the file's suffix; a file named for another one is remarked on."""
+        """The format that is named, else the one of the file's suffix; a file named for another one is remarked on.
+
+        A file without a suffix is markdown; a suffix that no format has is refused.
+        """
         known = export.export_formats()
         suffix = "" if self.is_stdout else os.path.splitext(self.output)[1].casefold()
         of_suffix = [one for one in known if one.suffix == suffix]
         if self.format is None:
-            return (
-                of_suffix[0] if len(of_suffix) == 1 else export.format_named(_DEFAULT_FORMAT, export.OutputKind.SCREEN)
-            )
+            if suffix and not of_suffix:
+                names = ", ".join(f"{one.name} ({one.suffix})" for one in known)
+                raise click.UsageError(f"no format has the suffix {suffix}: name one with --format: {names}")
+            return of_suffix[0] if of_suffix else export.format_named(_DEFAULT_FORMAT, export.OutputKind.SCREEN)
         chosen = export.format_named(self.format, *(one.writes for one in known))
         if of_suffix and chosen not in of_suffix:
             name = printable(os.path.basename(self.output))
@@ -113,7 +117,7 @@ output_options = collect_options(
     OutputOptions,
     OutputOptions.__annotations__,
     (
-        format_option(None, export.export_formats(), "by the suffix of FILE, else markdown"),
+        format_option(None, export.export_formats(), "by the suffix of FILE; without one, markdown"),
         click.option(
             "-o", "--output", default=_STANDARD_OUTPUT, metavar="FILE", help="Write to this file. Default: stdout."
         ),
@@ -212,7 +216,7 @@ def command(
 def _recording_setup(timing: Timing, terminal: TerminalOptions, title: str) -> RecordingSetup:
     from claude_session_player.export.asciicast import RecordingSetup
 
-    return RecordingSetup(timing, terminal.width, terminal.height, 3 if terminal.v3 else 2, title)
+    return RecordingSetup(timing, terminal.width, terminal.height, 3 if terminal.v3 else 2, title, warn)
 
 
 def _line(position: Destination | None, source: SessionSource, view: View) -> int | None:

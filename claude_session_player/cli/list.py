@@ -34,6 +34,8 @@ _HINTS: Final = (
     "",
 )
 """What follows the number of sessions that are not listed: the first that fits into the line."""
+_HEADLESS_HINTS: Final = (": --no-headless leaves them out, --limit 0 shows all", ": see --no-headless")
+"""The same after how many sessions no person sat at."""
 
 
 @click.command(
@@ -69,14 +71,16 @@ def command(filter: Filter, form: JsonForm | None, stores: StoreOptions) -> None
         shown = sessions if filter.limit is not None else sessions[: _room_for(len(sessions))]
         _tables.print_sessions(shown, [file.id for file in store.last_files()])
         if omitted := len(sessions) - len(shown):
-            say_dimmed(_omission(omitted))
+            say_dimmed(_omission(omitted, len(sessions), sum(session.is_headless for session in sessions)))
     else:
         say(no_sessions(store.roots, is_filtered=filter != Filter()))
 
 
-def _omission(count: int) -> str:
+def _omission(count: int, total: int, headless: int) -> str:
     """How many are not listed and how to see them, in the one line that `_room_for` leaves for it."""
     forms = [f"… {count} more{hint}" for hint in _HINTS]
+    if headless:
+        forms[:0] = [f"… {count} more; {headless} of {total} are headless{hint}" for hint in _HEADLESS_HINTS]
     if not is_terminal(sys.stderr):
         return forms[0]
     width = stream_width(sys.stderr)

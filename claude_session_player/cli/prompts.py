@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +14,7 @@ from claude_session_player.cli._options import (
     archive_options,
     collect_options,
     examples,
+    headless_option,
     is_in_span,
     json_options,
     moment_filter_options,
@@ -34,9 +36,13 @@ if TYPE_CHECKING:
     from claude_session_player.store import Filter, Session, Store
     from claude_session_player.transcript import TypedPrompt
 
+_SHORT_ID: Final = 8
 _PROJECT_WIDTH: Final = 14
 _LINE_WIDTH: Final = 5
-_LEAST_WITH_PROJECT: Final = 70
+_TIME_WIDTH: Final = 16
+_MOST_ID_WIDTH: Final = 13
+"""Longer ids, which are rare, move the rest of their row."""
+_LEAST_WITH_PROJECT: Final = 100
 """Columns: narrower terminals do without the project."""
 _NARROWEST: Final = 20
 
@@ -47,7 +53,6 @@ class PromptOptions:
 
     full: bool
     commands: bool
-    headless: bool
     pager: bool | None
 
 
@@ -58,9 +63,6 @@ prompt_options = collect_options(
     (
         click.option("--full", is_flag=True, help="Print whole prompts, below each other."),
         click.option("--commands/--no-commands", default=True, help="Include commands like /compact. Default: yes."),
-        click.option(
-            "--headless/--no-headless", default=True, help="Include runs of 'claude -p' and SDKs. Default: yes."
-        ),
         pager_option,
     ),
 )
@@ -75,7 +77,7 @@ prompt_options = collect_options(
 )
 @click.argument("ref", required=False, shell_complete=complete_ref)
 @prompt_options
-@moment_filter_options("prompts")
+@moment_filter_options("prompts", headless_option)
 @json_options
 @utc_option
 @archive_options
@@ -99,7 +101,7 @@ def command(
         else:
             printer.print(selected)
             if not printer.count:
-                is_narrow = bool(filter.conditions) or not (options.commands and options.headless)
+                is_narrow = bool(filter.conditions) or not (options.commands and filter.include_headless)
                 say("No prompts match these filters." if is_narrow else "No prompts.")
 
 
@@ -120,7 +122,7 @@ def _selected(store: Store, ref: str | None, options: PromptOptions, filter: Fil
         prompt
         for prompt in all_prompts(sessions, store.note, newest_first=not filter.reverse, by_time=by_time, read=read)
         if (options.commands or not prompt.is_command)
-        and (options.headless or not prompt.is_headless)
+        and (filter.include_headless or not prompt.is_headless)
         and is_in_span(filter, prompt.time)
     )
     return islice(prompts, filter.limit)
@@ -148,7 +150,6 @@ class _PromptPrinter:
         self._store = store
         self._options = options
         self._now = local_now()
-        self._ids: dict[str, str] = {}
 
     def print(self, prompts: Iterable[TypedPrompt]) -> None:
         """Print them; on a terminal through a pager."""
@@ -169,6 +170,8 @@ class _PromptPrinter:
         from claude_session_player.util.tables import cell_width, fit_cell
 
         for prompt in prompts:
+            if not self.count:
+                yield self._heading()
             self.count += 1
             head, width = self._head(prompt)
             text = printable(" ".join(one_line(prompt.text).split()))
@@ -176,6 +179,17 @@ class _PromptPrinter:
                 room = max(self._width - width - 2, _NARROWEST)
                 text = fit_cell(text, room).rstrip() if cell_width(text) > room else text
             yield f"{head}  {self._paint(text, 'magenta' if prompt.is_command else '')}\n"
+
+    def _heading(self) -> str:
+        """The names of the columns."""
+        cells = [f"{'WHEN':<{_TIME_WIDTH}}", f"{'SESSION':<{self._id_width}}", f"{'LINE':>{_LINE_WIDTH}}", "PROMPT"]
+        if self._has_project:
+            cells.insert(2, f"{'PROJECT':<{_PROJECT_WIDTH}}")
+        return "  ".join(self._paint(cell, "bold") for cell in cells) + "\n"
+
+    @property
+    def _has_project(self) -> bool:
+        return self._width is None or self._width >= _LEAST_WITH_PROJECT
 
     def _whole(self, prompts: Iterable[TypedPrompt]) -> Iterator[str]:
         """The whole of each prompt below its head."""
@@ -189,8 +203,8 @@ class _PromptPrinter:
         from claude_session_player.util.tables import cell_width, fit_cell
 
         time = local_time(prompt.time, self._now)[:16] if prompt.time else ""
-        cells = [(f"{time:<16}", ""), (self._short_id(prompt), "cyan")]
-        if self._width is None or self._width >= _LEAST_WITH_PROJECT:
+        cells = [(f"{time:<{_TIME_WIDTH}}", ""), (f"{self._short_id(prompt):<{self._id_width}}", "cyan")]
+        if self._has_project:
             name = printable(base_name(prompt.session.project or ""))
             cells.append((fit_cell(name, _PROJECT_WIDTH) if self._width else f"{name:<{_PROJECT_WIDTH}}", "green"))
         cells.append((f"{prompt.line:>{_LINE_WIDTH}}", "dim"))
@@ -199,10 +213,18 @@ class _PromptPrinter:
 
     def _short_id(self, prompt: TypedPrompt) -> str:
         """The shortest prefix that names the session, of 8 characters at least."""
+        id = prompt.session.id
+        return printable(self._ids.get(id) or display_path(id[:_SHORT_ID]))
+
+    @cached_property
+    def _ids(self) -> dict[str, str]:
+        """The short id of each session, once the store has listed its files."""
         from claude_session_player.cli._tables import short_ids
 
-        id = prompt.session.id
-        if not self._ids:
-            known = [file.id for file in self._store.last_files()]
-            self._ids = dict(zip(known, short_ids(known, ()), strict=True))
-        return printable(self._ids.get(id) or display_path(id[:8]))
+        known = [file.id for file in self._store.last_files()]
+        return dict(zip(known, short_ids(known, ()), strict=True))
+
+    @cached_property
+    def _id_width(self) -> int:
+        widest = max(map(len, self._ids.values()), default=_SHORT_ID)
+        return min(max(widest, _SHORT_ID), _MOST_ID_WIDTH)

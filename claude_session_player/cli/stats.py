@@ -232,11 +232,14 @@ def print_stats(shares: Sequence[UsageShare], prices: Prices, groupings: Sequenc
     for by in dict.fromkeys(groupings or _DEFAULT_GROUPINGS):
         groups = group_usage(shares, by)
         rows = topmost(groups, by, top or (_DEFAULT_PERIODS if by in PERIODS else _DEFAULT_ROWS))
+        left = len(groups) - len(rows)
         if rows:
             print_text("")
+            if left and by in PERIODS:  # the earliest are left out, and the earliest row comes first
+                print_text(f"The last {len(rows)} of {humanize.plural(len(groups), by)}:")
             _print_groups(by, rows)
-        if left := len(groups) - len(rows):
-            print_text(f"… and {left} {'earlier' if by in PERIODS else 'more'}")
+        if left and by not in PERIODS:
+            print_text(f"… and {left} more")
 
 
 def _totals(shares: Sequence[UsageShare], prices: Prices) -> Iterator[str]:

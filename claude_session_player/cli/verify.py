@@ -13,12 +13,20 @@ import click
 from claude_session_player.cli._options import examples, filter_options, json_options, store_options, utc_option
 from claude_session_player.cli._output import has_colours, note, print_records, print_styled, print_text, reading_bar
 from claude_session_player.cli._refs import complete_ref, locate, needs_store
-from claude_session_player.doctor import FINDING_KINDS, SESSION_NOT_FOUND, UNREADABLE, Finding, Severity, verify_files
+from claude_session_player.doctor import (
+    FINDING_KINDS,
+    OLD,
+    SESSION_NOT_FOUND,
+    UNREADABLE,
+    Finding,
+    Severity,
+    verify_files,
+)
 from claude_session_player.errors import Ambiguous, CannotRead, NoStore, NoSuchSession, SessionError
-from claude_session_player.store import AGENT_PREFIX, LATEST, SESSION_SUFFIX, Filter
+from claude_session_player.store import AGENT_PREFIX, LATEST, SESSION_SUFFIX, Filter, looks_like_path
 from claude_session_player.util import humanize
 from claude_session_player.util.dirs import PROGRAM
-from claude_session_player.util.text import display_path, printable
+from claude_session_player.util.text import display_path, printable, truncate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,12 +34,13 @@ if TYPE_CHECKING:
     from claude_session_player.cli._options import StoreOptions
     from claude_session_player.cli._output import JsonForm
     from claude_session_player.doctor import FindingKind, KindTotal, VerifyReport
-    from claude_session_player.store import SessionFile, Store
+    from claude_session_player.store import Session, SessionFile, Store
 
 FOUND_PROBLEMS: Final = 1
 CANNOT_READ: Final = 2
 _MOST_OF_KIND: Final = 10
 _SHORT_ID: Final = 8
+_TITLE_LENGTH: Final = 60
 _SEVERITIES: Final = ("advice", "warning", "error")
 _NOUNS: Final = {
     Severity.ERROR: ("error", "errors"),
@@ -99,7 +108,8 @@ def command(
         refs = (LATEST,)
     try:
         with stores.open(required=not refs or any(map(needs_store, refs))) as store:
-            files = _named_files(store, refs) if refs else _matching_files(store, filter)
+            sessions = [_named_session(store, ref) for ref in refs]
+            files = _files_of(sessions) if refs else _matching_files(store, filter)
             with reading_bar("checking sessions") as progress:
                 report = verify_files(store, files, progress, is_all=is_all)
     except (CannotRead, NoSuchSession, NoStore, Ambiguous) as error:
@@ -111,26 +121,34 @@ def command(
         print_records(map(finding_record, findings), form)
     else:
         has_summary = not refs and not kinds
+        if len(refs) == 1 and not (looks_like_path(refs[0]) or os.path.exists(refs[0])):
+            selection = selection._replace(session=_session_words(sessions[0]))
         _print_report(report, selection, has_summary=has_summary, has_details=has_details or not has_summary)
     if store.problems or any(finding.kind is UNREADABLE for finding in report.findings):
         return CANNOT_READ
     return FOUND_PROBLEMS if findings else 0
 
 
-def _named_files(store: Store, refs: Sequence[str]) -> list[SessionFile]:
+def _named_session(store: Store, ref: str) -> Session:
+    located = locate(store, ref)
+    return store.session_of(located) if isinstance(located, tuple) else located
+
+
+def _files_of(sessions: Iterable[Session]) -> list[SessionFile]:
     """The files of some sessions and of their sub-agents, each once."""
-    files: dict[str, SessionFile] = {}
-    for ref in refs:
-        located = locate(store, ref)
-        session = store.session_of(located) if isinstance(located, tuple) else located
-        files |= {part.path: part.file for part in session.parts}
-    return list(files.values())
+    return list({part.path: part.file for session in sessions for part in session.parts}.values())
+
+
+def _session_words(session: Session) -> str:
+    """The id and the title of a session."""
+    title = truncate(session.title or "(no title)", _TITLE_LENGTH)
+    return printable(f"{display_path(session.id)[:_SHORT_ID]} {title!r}")
 
 
 def _matching_files(store: Store, filter: Filter) -> list[SessionFile]:
     if filter == Filter():  # nothing has to be known of them
         return store.files()
-    return list({part.path: part.file for session in store.sessions(filter) for part in session.parts}.values())
+    return _files_of(store.sessions(filter))
 
 
 # --- the report ---------------------------------------------------------------------------------------
@@ -141,6 +159,8 @@ class FindingSelection(NamedTuple):
 
     severity: Severity
     kinds: frozenset[str] = frozenset()
+    session: str = ""
+    """The session that was checked, for people; empty if it was named by its path, and where several were checked."""
 
     def has(self, kind: FindingKind) -> bool:
         """True if findings of this kind are reported."""
@@ -239,10 +259,15 @@ def _total(report: VerifyReport, selection: FindingSelection) -> str:
     reported: Counter[Severity] = Counter()
     omitted: Counter[Severity] = Counter()
     for finding in report.findings:
-        (reported if selection.has(finding.kind) else omitted)[finding.kind.severity] += 1
+        if selection.has(finding.kind):
+            reported[finding.kind.severity] += 1
+        elif finding.kind is not OLD:  # as nearly all sessions are
+            omitted[finding.kind.severity] += 1
     why = "of other kinds" if selection.kinds else "left out: see --severity"
     more = f" ({_counts(omitted)} {why})" if omitted else ""
-    checked = f"{humanize.plural(report.files, 'file')}, {humanize.size(report.bytes)}"
+    checked = ", ".join(
+        filter(None, (selection.session, humanize.plural(report.files, "file"), humanize.size(report.bytes)))
+    )
     nothing = "no such findings" if selection.kinds else "nothing is wrong"
     return f"{checked}: {_counts(reported) or nothing}{more}"
 

@@ -9,6 +9,7 @@ from claude_session_player.util.lazy import lazy_attributes
 if TYPE_CHECKING:
     from claude_session_player.doctor.findings import (
         FINDING_KINDS as FINDING_KINDS,
+        OLD as OLD,
         SESSION_NOT_FOUND as SESSION_NOT_FOUND,
         UNREADABLE as UNREADABLE,
         Finding as Finding,
@@ -32,6 +33,7 @@ _HOMES = {
     "FindingKind": "findings",
     "SESSION_NOT_FOUND": "findings",
     "KindTotal": "verify",
+    "OLD": "findings",
     "REJECTED_SUFFIX": "repair",
     "RepairReport": "repair",
     "Severity": "findings",

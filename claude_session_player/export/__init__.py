@@ -26,10 +26,10 @@ __all__ = [
     "Format",
     "OutputKind",
     "TranscriptWriter",
+    "available_formats",
     "export_formats",
     "format_named",
     "formats",
-    "quick_formats",
     "register",
     "write_screen",
     "write_session",
@@ -41,9 +41,9 @@ def export_formats() -> list[Format]:
     return formats(OutputKind.SCREEN, *DRAWN)
 
 
-def quick_formats() -> list[Format]:
-    """Those of them that are written in seconds, and without other programs."""
-    return formats(OutputKind.SCREEN, OutputKind.RECORDING, OutputKind.PICTURE)
+def available_formats() -> list[Format]:
+    """Those of them for which no program is missing."""
+    return [format for format in export_formats() if format.is_available]
 
 
 def write_screen(state: ScreenState, file: TextIO, format: str) -> None:

@@ -43,6 +43,8 @@ class RecordingSetup(NamedTuple):
     """Of asciicast."""
     title: str = ""
     """The session's title, which pictures show."""
+    warn: Callable[[str], None] | None = None
+    """Takes a warning about what could not be drawn."""
 
 
 OUTPUT, MARKER = "o", "m"

@@ -11,9 +11,12 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PIL import Image, ImageDraw, ImageFont
+from rich.cells import cell_len
 
 from claude_session_player.errors import NotInstalled
 from claude_session_player.export.colour_runs import DARK, ColourRun, colour_runs, run_colours
+from claude_session_player.util.humanize import plural
+from claude_session_player.util.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,6 +45,10 @@ _FALLBACKS: Final = (
     *("Apple Symbols.ttf", "Arial Unicode.ttf", "PingFang.ttc", "seguisym.ttf", "msgothic.ttc", "unifont.otf"),
 )
 """Fonts for signs that the monospace font does not have."""
+_WIDE_FONT: Final = "Noto Sans CJK (package fonts-noto-cjk)"
+_NARROW_FONT: Final = "GNU Unifont (package unifont)"
+"""What to install for characters that no font has: for Chinese, Japanese and Korean, and for others."""
+_MOST_EXAMPLES: Final = 8
 _NO_SIGN: Final = "\U0010ffff"
 """A character that no font has: what is drawn for it is drawn for all that are missing."""
 _BLOCK: Final = 256
@@ -69,6 +76,8 @@ class FrameArtist:
             _even(height * self._row + 2 * _PADDING),
         )
         """Pixels; even, because videos need it."""
+        self._missing: dict[str, None] = {}
+        """The characters that no font has, in the order in which they were drawn."""
         self._draw_row = lru_cache(_ROWS_KEPT)(self._drawn_row)
 
     def draw(self, rows: Sequence[str]) -> Image.Image:
@@ -78,6 +87,19 @@ class FrameArtist:
             if row:
                 image.paste(self._draw_row(row), (_PADDING, _PADDING + number * self._row))
         return image
+
+    def missing_glyphs(self) -> str:
+        """A warning about the characters that were drawn as boxes, and what to install; empty if there are none."""
+        if not (missing := list(self._missing)):
+            return ""
+        font = _WIDE_FONT if any(cell_len(sign) > 1 for sign in missing) else _NARROW_FONT
+        examples = "".join(missing[:_MOST_EXAMPLES]) + ("…" if len(missing) > _MOST_EXAMPLES else "")
+        has = "has" if len(missing) == 1 else "have"
+        name, _ = self._fonts.regular.getname()
+        return (
+            f"{plural(len(missing), 'character')} {has} no glyph in the font {name or 'that is used'}, nor in another: "
+            f"{printable(examples)}; install {font}"
+        )
 
     def _drawn_row(self, row: str) -> Image.Image:
         image = Image.new("RGB", (self._row_width, self._row), _rgb(DARK.background))
@@ -93,11 +115,16 @@ class FrameArtist:
             draw.rectangle((left, 0, right - 1, self._row), fill=_rgb(background))
         ink = _mixed(_rgb(background or DARK.background), _rgb(colour), _DIMMED if run.style.dim else 1)
         font = self._fonts.bold if run.style.bold else self._fonts.regular
-        if run.text.isascii():
+        if run.text.isspace():
+            pass  # a font may have no wide space
+        elif run.text.isascii():
             draw.text((left, 0), run.text, font=font, fill=ink)
         else:
             sign = run.text[0]  # what joins or changes it is left out: fonts of one colour have no joined signs
-            font = next((one for one in self._candidates(font, sign) if _has_sign(one, sign)), font)
+            own = next((one for one in self._candidates(font, sign) if _has_sign(one, sign)), None)
+            if own is None:
+                self._missing[sign] = None
+            font = own or font
             draw.text((max((left + right - font.getlength(sign)) / 2, left), 0), sign, font=font, fill=ink)
         if run.style.underline or run.style.strike:
             y = self._row - 3 if run.style.underline else self._row // 2

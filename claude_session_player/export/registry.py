@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 from importlib import import_module
+from shutil import which
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.errors import BadFilter
@@ -63,11 +64,23 @@ class Format(NamedTuple):
     writes: OutputKind
     target: str
     """`module:object`, imported on first use: some formats need libraries that are slow to load."""
+    programs: tuple[str, ...] = ()
+    """Programs of which it needs one: the first that is installed is used."""
 
     @property
     def is_drawn(self) -> bool:
         """True if it shows a terminal of some size, drawn for a view."""
         return self.writes in DRAWN
+
+    @property
+    def program(self) -> str | None:
+        """The path of the program that it uses; `None` if none of those that it needs is installed."""
+        return next(filter(None, map(which, self.programs)), None)
+
+    @property
+    def is_available(self) -> bool:
+        """True unless every program that it needs is missing."""
+        return not self.programs or self.program is not None
 
     def load(self) -> Any:
         """Import the object that writes this format."""
@@ -123,8 +136,15 @@ for _row in (
         f"{_HERE}.asciicast:write_asciicast",
     ),
     Format("svg", ".svg", "svg: a picture of one moment", OutputKind.PICTURE, f"{_HERE}.svg:write_svg"),
-    Format("gif", ".gif", "gif: a recording, with agg or ffmpeg", OutputKind.VIDEO, f"{_HERE}.video:write_gif"),
-    Format("mp4", ".mp4", "mp4: a recording, with ffmpeg", OutputKind.VIDEO, f"{_HERE}.video:write_mp4"),
+    Format(
+        "gif",
+        ".gif",
+        "gif: a recording, with agg or ffmpeg",
+        OutputKind.VIDEO,
+        f"{_HERE}.video:write_gif",
+        ("agg", "ffmpeg"),
+    ),
+    Format("mp4", ".mp4", "mp4: a recording, with ffmpeg", OutputKind.VIDEO, f"{_HERE}.video:write_mp4", ("ffmpeg",)),
     Format("markdown", ".md", "markdown", OutputKind.TRANSCRIPT, f"{_HERE}.transcript:MARKDOWN"),
     Format(
         "json",

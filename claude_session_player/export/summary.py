@@ -90,14 +90,15 @@ def _cost(summary: SessionSummary) -> str:
 
 
 def _total(kinds: Mapping[str, int]) -> str:
-    """The total, with the number of each kind.
+    """The total, with the number of each kind, unless all are 1.
 
-    >>> _total({"Plan": 2, "Explore": 1}), _total({})
-    ('3 (2 Plan, Explore)', '0')
+    >>> _total({"Plan": 2, "Explore": 1}), _total({"Plan": 1, "Explore": 1}), _total({})
+    ('3 (2 Plan, 1 Explore)', '2 (Plan, Explore)', '0')
     """
-    parts = [f"{count:,} {_plain(kind)}" if count > 1 else _plain(kind) for kind, count in kinds.items()]
+    is_counted = any(count > 1 for count in kinds.values())
+    parts = [f"{count:,} {_plain(kind)}" if is_counted else _plain(kind) for kind, count in kinds.items()]
     if len(parts) > _MAX_KINDS:
-        parts[_MAX_KINDS:] = [plural(len(parts) - _MAX_KINDS, "other kind")]
+        parts[_MAX_KINDS:] = [plural(sum(list(kinds.values())[_MAX_KINDS:]), "other")]
     return f"{sum(kinds.values()):,} ({', '.join(parts)})" if parts else "0"
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 
 from claude_session_player.errors import CannotWrite, NotInstalled
 from claude_session_player.export.asciicast import OUTPUT, cast_events, write_asciicast
+from claude_session_player.export.registry import OutputKind, format_named
 from claude_session_player.export.terminal_screen import TerminalScreen
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import last_line, printable
@@ -39,6 +40,7 @@ _LAST: Final = 3.0
 """Seconds that the last frame is shown."""
 _NO_LIMIT: Final = "1000000"
 """Seconds: pauses are already as long as they were asked to be."""
+_LOOK_SECONDS: Final = 0.2
 _PATIENCE: Final = 2.0
 """Seconds that a program has to end by itself."""
 _ENDINGS: Final = ("SIGTERM", "SIGHUP")
@@ -58,7 +60,7 @@ class TimedFrame(NamedTuple):
 
 def write_gif(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
     """Write a recording as an animated GIF, with agg or else with ffmpeg. Raises `NotInstalled`."""
-    program = _find_program("gif", AGG, FFMPEG)
+    program = _find_program("gif")
     with _work_dir() as folder:
         if os.path.basename(program).startswith(AGG):
             with open(os.path.join(folder, "session.cast"), "w", encoding="utf-8", newline="\n") as cast:
@@ -73,7 +75,7 @@ def write_gif(events: Iterable[Event], state: ScreenState, file: TextIO, setup: 
 
 def write_mp4(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
     """Write a recording as a video, with ffmpeg. Raises `NotInstalled`."""
-    program = _find_program("mp4", FFMPEG)
+    program = _find_program("mp4")
     with _work_dir() as folder:
         _draw_frames(events, state, setup, folder)
         video = ("-pix_fmt", "yuv420p", "-movflags", "+faststart")  # what browsers play, while it is loaded
@@ -113,30 +115,40 @@ def _draw_frames(events: Iterable[Event], state: ScreenState, setup: RecordingSe
             artist.draw(frame.rows).save(os.path.join(folder, name), compress_level=1)
             file.write(f"file '{name}'\nduration {frame.seconds:.6f}\n")
         file.write(f"file '{name}'\n")  # else the last duration would not count
+    if setup.warn is not None and (warning := artist.missing_glyphs()):
+        setup.warn(warning)
 
 
 # --- programs -----------------------------------------------------------------------------------------
 
 
-def _find_program(format: str, *names: str) -> str:
-    """The path of the first of these programs that is installed."""
-    for name in names:
-        if path := shutil.which(name):
-            return path
-    raise NotInstalled(f"{format} needs {' or '.join(names)}: install {' or '.join(_SOURCES[name] for name in names)}")
+def _find_program(name: str) -> str:
+    """The path of the program that makes this format. Raises `NotInstalled`."""
+    format = format_named(name, OutputKind.VIDEO)
+    if (path := format.program) is not None:
+        return path
+    sources = " or ".join(_SOURCES[program] for program in format.programs)
+    raise NotInstalled(f"{name} needs {' or '.join(format.programs)}: install {sources}")
 
 
 def _run(folder: str, program: str, *arguments: str) -> None:
     """Run a program in a directory; if it fails, what it said last is the reason."""
     with Popen((program, *arguments), cwd=folder, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE) as process:
         try:
-            _, said = process.communicate()
+            said = _wait_for(process)
         except BaseException:
             _end(process)
             raise
     if process.returncode:
         reason = last_line(said.decode("utf-8", "replace")) or f"exit code {process.returncode}"
         raise CannotWrite(f"{os.path.basename(program)} failed: {printable(reason)}")
+
+
+def _wait_for(process: Popen[bytes]) -> bytes:
+    """What a program said until its end. A thread can be interrupted between two looks at it."""
+    while True:
+        with suppress(TimeoutExpired):
+            return process.communicate(timeout=_LOOK_SECONDS)[1]
 
 
 def _end(process: Popen[bytes]) -> None:

@@ -237,10 +237,14 @@ class SessionPeek:
         """When the file was last written to, in seconds since 1970; `None` if it does not exist."""
         return self.tail.written_at
 
-    def status(self, now: float, written_at: float | None = None) -> SessionStatus:
-        """What the session does at a time; `written_at` is when any of its sub-agents was last written to."""
-        times = [time for time in (self.written_at, written_at) if time is not None]
-        return self._activity.status(now, max(times, default=None))
+    @property
+    def active_at(self) -> float | None:
+        """When it was last active, in seconds since 1970; a copied or restored file is as old as its events."""
+        return self._activity.active_at(self.written_at)
+
+    def status(self, now: float, agents_active_at: float | None = None) -> SessionStatus:
+        """What the session does at a time; `agents_active_at` is when any of its sub-agents was last active."""
+        return self._activity.status(now, self.written_at, agents_active_at)
 
     def _describe(self) -> None:
         """Read the description file of a sub-agent, which may be written later than the first lines."""
@@ -385,7 +389,7 @@ class RunningSessions:
         self._expenses = {path: expense for path, expense in self._expenses.items() if path in self._sessions}
 
     def _is_kept(self, peek: SessionPeek, since: float) -> bool:
-        return peek.file.path in self._in_use or (peek.written_at or 0.0) > since
+        return peek.file.path in self._in_use or (peek.active_at or 0.0) > since
 
     def _add(self, path: str) -> SessionPeek | None:
         try:
@@ -429,9 +433,9 @@ def _family(
 
 
 def _status(session: SessionPeek, agents: Sequence[SessionPeek], now: float) -> SessionStatus:
-    """What a session does; it is not idle while one of its sub-agents is written to."""
-    written_at = max((agent.written_at for agent in agents if agent.written_at is not None), default=None)
-    return session.status(now, written_at)
+    """What a session does; it is not idle while one of its sub-agents is active."""
+    times = (agent.active_at for agent in agents)
+    return session.status(now, max((time for time in times if time is not None), default=None))
 
 
 def _modified_at(path: str) -> float:

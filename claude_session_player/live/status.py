@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player import tools
-from claude_session_player.format.blocks import RedactedThinking, Text, Thinking, ToolResult, ToolUse
+from claude_session_player.format.blocks import RedactedThinking, Text, Thinking, ToolResult, ToolUse, raw_as_text
 from claude_session_player.format.content import join_texts
 from claude_session_player.format.events import (
     COMPACTION,
@@ -23,7 +23,7 @@ from claude_session_player.format.events import (
     System,
     User,
 )
-from claude_session_player.format.prompts import classify_prompt
+from claude_session_player.format.prompts import ClassifiedPrompt, classify_prompt
 from claude_session_player.linking.pairing import Pairing
 from claude_session_player.util.humanize import short_duration
 from claude_session_player.util.text import strip_escapes
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS: Final = 600
 """A session is idle when nothing was written for this long."""
+_RESTORED_SECONDS: Final = 24 * 60 * 60
+"""A file that was last written to this long after its last event was copied or restored, not continued. Clocks that
+differ by less, for example by their time zones, do not make a running session idle."""
+_EXITS: Final = ("/exit", "/quit")
+"""The commands that end a session."""
 _SETTLING_SECONDS: Final = 8
 """Seconds within which a call may still follow a response that does not say that it is the last."""
 _MANUAL: Final = "manual"
@@ -81,6 +86,7 @@ class Cause(Enum):
     TURN_OVER = "turn over"
     INTERRUPTED = "interrupted"
     COMMAND = "command"
+    ENDED = "ended"
     COMPACTED = "compacted"
 
 
@@ -97,6 +103,7 @@ _PHASES: Final[dict[Cause, tuple[Phase, str]]] = {
     Cause.TURN_OVER: (Phase.WAITING, "turn ended {ago}"),
     Cause.INTERRUPTED: (Phase.WAITING, "interrupted {ago}"),
     Cause.COMMAND: (Phase.WAITING, "last command {ago}"),
+    Cause.ENDED: (Phase.IDLE, "ended {ago}"),
     Cause.COMPACTED: (Phase.THINKING, "compacted {ago}, continuing"),
 }
 """The phase that each cause means, and the reason."""
@@ -183,14 +190,23 @@ class SessionActivity:
             if (handler := _HANDLERS.get(type(event))) and (self._is_subagent or not is_side):
                 handler(self, event, time)
 
-    def status(self, now: float, written_at: float | None = None) -> SessionStatus:
-        """The status at a time; `written_at` is when the file was last written to. Both in seconds since 1970."""
+    def status(
+        self, now: float, written_at: float | None = None, agents_active_at: float | None = None
+    ) -> SessionStatus:
+        """The status at a time; `written_at` is when the file was last written to. All in seconds since 1970."""
         status = self._status(now)
-        last = max((time for time in (self.latest, written_at) if time is not None), default=None)
+        times = (self.active_at(written_at), agents_active_at)
+        last = max((time for time in times if time is not None), default=None)
         if status.phase is Phase.IDLE or last is None or now - last < IDLE_SECONDS:
             return status
         quiet = f"nothing written for {short_duration(now - last)}"
         return status._replace(phase=Phase.IDLE, reason=f"{quiet}; {status.reason}")
+
+    def active_at(self, written_at: float | None) -> float | None:
+        """When the session was last active: the latest event and the last write count, but not a copy made later."""
+        if self.latest is not None and written_at is not None and written_at - self.latest >= _RESTORED_SECONDS:
+            return self.latest
+        return max((time for time in (self.latest, written_at) if time is not None), default=None)
 
     def _status(self, now: float) -> SessionStatus:
         if self.calls:
@@ -225,6 +241,8 @@ class SessionActivity:
         classified = classify_prompt(text)
         if cause is Cause.PROMPT and classified.prompt is None and not classified.outputs:
             return
+        if self._is_end(cause, classified):
+            cause = Cause.ENDED
         self.calls.clear()  # calls without a result will not get one any more
         self._set(cause, time)
 
@@ -269,7 +287,13 @@ class SessionActivity:
             self._set(Cause.COMMAND if is_manual else Cause.COMPACTED, time)
         elif cause := _SYSTEM_CAUSES.get(event.subtype or ""):
             self.calls.clear()
-            self._set(cause, time)
+            self._set(Cause.ENDED if self._is_end(cause, classify_prompt(raw_as_text(event.content))) else cause, time)
+
+    def _is_end(self, cause: Cause, classified: ClassifiedPrompt) -> bool:
+        """True for a command that ends the session, and for what it printed."""
+        if cause is Cause.COMMAND and classified.prompt is None:
+            return self.cause is Cause.ENDED
+        return classified.is_command and classified.prompt in _EXITS
 
 
 _SYSTEM_CAUSES: Final = {

@@ -50,6 +50,8 @@ class Filter(NamedTuple):
     offset: int = 0
     include_orphans: bool = False
     """Whether sub-agents whose session has no file are included."""
+    include_headless: bool = True
+    """Whether sessions are included that no person sat at."""
 
     @property
     def conditions(self) -> list[tuple[str, str | datetime]]:
@@ -81,6 +83,8 @@ class Filter(NamedTuple):
         if not self.include_subagents:
             orphans = self.include_orphans
             yield lambda session: not session.is_subagent or (orphans and session.is_orphan)
+        if not self.include_headless:
+            yield lambda session: not session.ran_headless
         if (project := self.project) is not None:
             yield lambda session: _in(project, session.project, session.file.project)
         if (cwd := self.cwd) is not None:

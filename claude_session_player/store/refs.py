@@ -179,8 +179,9 @@ def latest_choice(store: Store, ref: str) -> LatestChoice | None:
     if not 1 <= number <= len(sessions):
         place = f" in {display_path(project)}" if project else ""
         there = f"there {'is' if len(sessions) == 1 else 'are'} {plural(len(sessions), 'session')}{place}"
+        first = f"{LATEST}:all:1" if match["all"] else f"{LATEST}:1"
         counted = f", and latest:all:{number} is one of all projects" if 1 <= number <= len(everything) else ""
-        raise NoSuchSession(f"{ref}: {there}, latest:1 is the last active one{counted}")
+        raise NoSuchSession(f"{ref}: {there}, {first} is the last active one{counted}")
     chosen = sessions[number - 1]
     return LatestChoice(chosen, project, chosen is everything[number - 1])
 
@@ -322,7 +323,8 @@ def _unknown(store: Store, ref: str, files: Sequence[SessionFile], sessions: Seq
     names = dict.fromkeys(meant)
     if latest := latest_meant(ref):
         others = " The nearest others are" if meant else ""
-        return NoSuchSession(f"no file or session matches {ref!r}: did you mean {latest!r}?{others}", *names, *details)
+        message = f"no file or session matches {ref!r}: did you mean {latest!r}?{others}"
+        return NoSuchSession(message, *names, *details, meant=latest)
     if meant:
         return NoSuchSession(f"no file or session matches {ref!r}{hint}; the nearest are", *names, *details)
     see = f"see '{PROGRAM} {store.list_command}'"

@@ -129,10 +129,15 @@ class Session:
 
     @property
     def is_headless(self) -> bool:
-        """True for a session that no person sat at: `claude -p`, an SDK, a workflow of GitHub."""
+        """True for a session that no person sat at, but not for its sub-agents."""
+        return not self.is_subagent and self.ran_headless
+
+    @property
+    def ran_headless(self) -> bool:
+        """True if no person sat at it, or at the session of a sub-agent: `claude -p`, an SDK, a workflow of GitHub."""
         from claude_session_player.format.prompts import is_headless_entrypoint
 
-        entrypoints = () if self.is_subagent else self.facts.entrypoints
+        entrypoints = self.facts.entrypoints
         return bool(entrypoints) and all(map(is_headless_entrypoint, entrypoints))
 
     @property

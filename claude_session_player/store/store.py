@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeVar
 
 from claude_session_player.errors import CannotRead, NoStore
@@ -60,13 +61,13 @@ class Store:
     Every question reads the disk again. What could not be read is in `problems` afterwards; the rest is answered.
     """
 
-    list_command: ClassVar = "list"
-    """The command that lists its sessions."""
     is_packed: ClassVar = False
     """True if files have to be unpacked before they can be read; see `unpacked`."""
 
     def __init__(self, roots: tuple[str, ...], index: StoreIndex) -> None:
         self.roots = roots
+        self.list_command = "list"
+        """The command that lists its sessions."""
         self._index = index
         self._search: StoreSearch | None = None
         self._searched = (False, False)
@@ -85,15 +86,17 @@ class Store:
         `cache` is the directory of the index; with `None` there is none. Raises `NoStore` unless `required` is false:
         then only files can be read.
         """
-        index = StoreIndex(cache, progress)
+        index, given = StoreIndex(cache, progress), [os.fspath(root) for root in roots]
         try:
-            stores = find_stores([os.fspath(root) for root in roots])
+            stores = find_stores(given)
         except NoStore:
             if required:
                 raise
             return cls((), index)
         index.note(ReadProblem(path, "there is no such directory") for path in stores.missing)
-        return cls(stores.roots, index)
+        store = cls(stores.roots, index)
+        store.list_command = " ".join(("list", *(f"--root {shlex.quote(root)}" for root in given)))
+        return store
 
     def note(self, problem: ReadProblem) -> None:
         """Remember that something could not be read."""

@@ -385,6 +385,8 @@ class BrowseScreen(Screen[None]):
 
     def _export_to(self, row: ListRow, target: ExportTarget | None) -> None:
         if target is not None:
+            if target.notice:
+                self.notify(target.notice)
             self._export(row, target)
 
     @work(thread=True, group="export")

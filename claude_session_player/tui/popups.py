@@ -13,7 +13,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from claude_session_player.export import Format, quick_formats
+from claude_session_player.export import Format, OutputKind, available_formats
 from claude_session_player.tui.listing import ProjectRow
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
@@ -100,6 +100,12 @@ class ExportTarget(NamedTuple):
     format: Format
     may_replace: bool = False
 
+    @property
+    def notice(self) -> str:
+        """What to say when the export begins; empty if it takes only seconds."""
+        is_slow = self.format.writes is OutputKind.VIDEO
+        return f"Drawing the {self.format.name}; this may take minutes." if is_slow else ""
+
 
 class ExportPopup(ModalScreen[ExportTarget | None]):
     """Asks for the target of an export; gives none if it is cancelled."""
@@ -124,7 +130,7 @@ class ExportPopup(ModalScreen[ExportTarget | None]):
     def __init__(self, id: str, folder: str) -> None:
         """Proposes a file in this folder, named by the session's id."""
         super().__init__()
-        self._formats = quick_formats()
+        self._formats = available_formats()
         first = self._formats[0]
         self._target = ExportTarget(os.path.join(folder, f"{id}{first.suffix}"), first)
         self._is_replacing = False

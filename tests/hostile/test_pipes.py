@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ import pytest
 import claude_session_player
 from claude_session_player.util import fsutil
 from claude_session_player.util.fsutil import regular_opener
-from tests.builder import SessionBuilder
+from tests.builder import START, SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.windows import Window
 from tests.program import PATIENCE, PROGRAM, not_measured
@@ -65,7 +66,7 @@ def swap(path: Path, make: Callable[[Path], None]) -> None:
 @pytest.fixture
 def store(tmp_path: Path) -> StoreBuilder:
     store = StoreBuilder(tmp_path / "store")
-    store.session()
+    store.session(days=(datetime.now(UTC) - START).days)  # else it would count as restored
     return store
 
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import aclosing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pexpect
@@ -17,7 +18,7 @@ import pytest
 
 from claude_session_player.store.layout import session_file_at
 from claude_session_player.store.watch import POLLING_NOTICE, WatchedDir, dirs_to_watch, watch_changes
-from tests.builder import SessionBuilder
+from tests.builder import START, SessionBuilder
 from tests.hostile.effort import sample
 from tests.hostile.strace import require_strace, traced
 from tests.program import PATIENCE
@@ -90,12 +91,13 @@ def test_following_without_watches_polls_and_says_so(store: StoreBuilder, calls:
 
 @pytest.mark.parametrize(("calls", "fault"), sample(REFUSALS, 1))
 def test_following_all_without_watches_polls_and_says_so(store: StoreBuilder, calls: str, fault: str) -> None:
-    session = store.session()
+    days = (datetime.now(UTC) - START).days  # else they would count as restored
+    session = store.session(days=days)
     with follower(store, calls, fault, "--all") as output:
         output.until("waits for you", POLLING_NOTICE)
         append(session, "Later words")
         output.until("thinking")
-        store.session(THREE)
+        store.session(THREE, days=days)
         output.until(THREE[:8])
     assert output.text.decode().count(POLLING_NOTICE) == 1
     assert b"Traceback" not in output.text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.cells import set_cell_size
 from rich.text import Text
 from textual.geometry import Size
 from textual.widget import Widget
@@ -13,6 +12,7 @@ from textual.widget import Widget
 from claude_session_player.live import Phase, RunningSessions, cost_words, phase_word
 from claude_session_player.store import AGENT_PREFIX
 from claude_session_player.util.humanize import short_duration, short_model_name
+from claude_session_player.util.tables import fit_cell
 from claude_session_player.util.text import display_path, printable
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _head(row: RunningSession, now: float, width: int) -> Text:
         width - end.cell_len,
         (f"{mark} {word:<{_STATE_WIDTH}}", style),
         (f" {_since(row, now):>{_SINCE_WIDTH}}  ", "dim"),
-        (set_cell_size(printable(row.peek.project_name), _PROJECT_WIDTH) + "  ", "cyan"),
+        (fit_cell(printable(row.peek.project_name), _PROJECT_WIDTH) + "  ", "cyan"),
         (running_name(row), "bold" if row.status.is_live else "dim"),
     )
     if end:
@@ -107,7 +107,7 @@ def _use_columns(row: RunningSession) -> Text:
     fill = row.peek.context
     meter = Text() if fill is None else fill_text(fill, with_window=False)
     meter.append(" " * (_METER_WIDTH - meter.cell_len))
-    model = set_cell_size(printable(short_model_name(row.peek.model)), _MODEL_WIDTH)
+    model = fit_cell(printable(short_model_name(row.peek.model)), _MODEL_WIDTH)
     return Text.assemble("  ", meter, (f"{cost_words(row.expense):>{_COST_WIDTH}}", ""), (f"  {model}", "dim"))
 
 
