@@ -151,6 +151,22 @@ def test_over_a_popup_only_the_themes_are_offered() -> None:
     run(app, script)
 
 
+@pytest.mark.parametrize("key", ["c", "question_mark", "ctrl+p"])
+def test_keys_that_close_a_popup_twice_close_nothing_below_it(key: str) -> None:
+    app, _ = player()
+
+    async def script(pilot: Pilot[Any]) -> None:
+        await pilot.press(key)
+        popup = pilot.app.screen
+        await until(pilot, lambda: popup.is_mounted)
+        popup.dismiss()
+        popup.dismiss()
+        await pilot.pause()
+        assert app.screen is screen_of(app)
+
+    run(app, script)
+
+
 def test_the_palette_looks_as_it_did() -> None:
     app, _ = player()
 

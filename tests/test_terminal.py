@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from pathlib import Path
 
 import pexpect
@@ -142,6 +143,19 @@ def test_a_lost_connection_ends_it(session: Path) -> None:
     os.close(child.child_fd)
     child.ptyproc.closed = True  # type: ignore[attr-defined]
     wait_until(lambda: os.waitpid(child.pid or 0, os.WNOHANG)[0] != 0, "it ends where nobody can look")
+
+
+def test_a_terminal_that_vanishes_without_a_signal_ends_it(session: Path) -> None:
+    """It is not the controlling terminal of the program, so that the system sends no signal."""
+    master, slave = os.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    child = subprocess.Popen([*PROGRAM, "play", str(session)], stdin=slave, stdout=slave, stderr=slave, env=environment)
+    os.close(slave)
+    said = b""
+    while b"Is the water hot?" not in said:
+        said += os.read(master, 4096)
+    os.close(master)
+    assert child.wait(PATIENCE) == 128 + signal.SIGHUP
 
 
 def test_a_terminal_may_change_its_size_while_it_plays(session: Path) -> None:

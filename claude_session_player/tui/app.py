@@ -22,6 +22,7 @@ from rich.segment import Segment
 from rich.text import Text
 from textual.actions import ActionParseResult
 from textual.app import App, ReturnType
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding
 from textual.color import Color
 from textual.command import CommandPalette
@@ -29,7 +30,7 @@ from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.filter import LineFilter
-from textual.screen import Screen
+from textual.screen import Screen, ScreenResultType
 
 from claude_session_player.tui.themes import apply_theme, ground_filters, next_theme
 from claude_session_player.util.dirs import PROGRAM
@@ -48,22 +49,37 @@ _RETRY_SECONDS: Final = 0.05
 
 
 class TerminalDriver(linux_driver.LinuxDriver):
-    """Skips input that Textual cannot parse, which would end the program otherwise."""
+    """Skips input that Textual cannot parse, which would end the program otherwise, and ends with the terminal."""
 
     def run_input_thread(self) -> None:
         """Read keys until the program ends; start again after a sequence that cannot be parsed."""
         while not self.exit_event.is_set():
             try:
                 super().run_input_thread()
-            except OSError:  # the terminal is gone
-                raise
+            except OSError:  # the terminal is gone, perhaps without a signal
+                _end_by_force_after(signal.SIGHUP)  # whoever draws may wait for the terminal for ever
+                os.kill(os.getpid(), signal.SIGHUP)
+                return
             except Exception:
                 self.exit_event.wait(_RETRY_SECONDS)
 
 
-def _lenient_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+def _lenient_decoder(encoding: str) -> Callable[[], _KeyDecoder]:
     """Bytes that are not valid text become replacement characters, so that no key around them is lost."""
-    return partial(codecs.getincrementaldecoder(encoding), "replace")
+    return partial(_KeyDecoder, codecs.getincrementaldecoder(encoding)("replace"))
+
+
+class _KeyDecoder:
+    """Decodes what is typed. A terminal gives no empty bytes as long as it is there: Textual would ask for ever."""
+
+    def __init__(self, decoder: codecs.IncrementalDecoder) -> None:
+        self._decoder = decoder
+
+    def decode(self, data: bytes, final: bool = False) -> str:
+        """The text; raises `OSError` at the end of the input."""
+        if not data and not final:
+            raise OSError("the terminal is gone")
+        return self._decoder.decode(data, final)
 
 
 _module: Any = linux_driver
@@ -90,6 +106,14 @@ def _as_text(segment: Segment) -> Segment:
 
 
 HARMLESS: Final = HarmlessFilter()
+
+
+class ClosableScreen(Screen[ScreenResultType]):
+    """A screen that can be closed once. Textual closes what is on top, and keys may come faster than it does so."""
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Close this screen, unless it is closed already."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
 
 
 _THREAD_SECONDS: Final = 1.0
@@ -293,14 +317,19 @@ class TerminalApp(App[ReturnType]):
     def _end(self, number: int) -> None:
         """End because of a signal; without a terminal, by force if need be."""
         if not _has_terminal():
-            last = threading.Timer(_CLEANUP_SECONDS, os._exit, (_SIGNAL_CODE + number,))
-            last.daemon = True
-            last.start()
+            _end_by_force_after(number)
         self.exit(return_code=_SIGNAL_CODE + number)
 
     def action_interrupt(self) -> None:
         """End with the exit code of an interrupted program."""
         self.exit(return_code=_SIGNAL_CODE + signal.SIGINT)
+
+
+def _end_by_force_after(number: int) -> None:
+    """End the program because of a signal, if it has not ended by itself in time."""
+    last = threading.Timer(_CLEANUP_SECONDS, os._exit, (_SIGNAL_CODE + number,))
+    last.daemon = True
+    last.start()
 
 
 def _collect_garbage() -> None:

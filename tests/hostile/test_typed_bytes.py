@@ -16,12 +16,12 @@ from tests.stores import StoreBuilder
 SEED = 20260713
 
 WINDOWS: dict[str, tuple[list[str], bytes, bytes]] = {
-    "play": (["play", "1f2e"], b"", b"q"),
-    "follow": (["follow", "1f2e"], b"", b"q"),
+    "play": (["play", "1f2e"], b"", b"\x1bq"),
+    "follow": (["follow", "1f2e"], b"", b"\x1bq"),
     "browse": (["browse"], b"", b"\x1bq"),
-    "follow --all": (["follow", "--all"], b"", b"q"),
+    "follow --all": (["follow", "--all"], b"", b"\x1bq"),
     "help": (["play", "1f2e"], b"?", b"\x1bq"),
-    "details": (["play", "1f2e"], b"\r", b"q"),
+    "details": (["play", "1f2e"], b"\r", b"\x1bq"),
     "search": (["play", "1f2e"], b"/", b"\x1bq"),
     "go to": (["play", "1f2e"], b":", b"\x1bq"),
     "filter": (["browse"], b"/", b"\x1bq"),
