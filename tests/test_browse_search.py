@@ -93,7 +93,7 @@ def test_hits_are_stepped_through_with_the_table_in_focus(builder: StoreBuilder,
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await search(app, pilot, "wheel")
         await pilot.press("escape", "n", "n")
-        await until(pilot, lambda: "▌● Bash" in text_of(app))
+        await until(pilot, lambda: all(words in text_of(app) for words in ("▌● Bash", "Bash: ls wheels")))
         check_picture(app, "browse-hits")
 
     browse(builder, script, size)

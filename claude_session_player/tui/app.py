@@ -30,7 +30,7 @@ from textual.dom import DOMNode
 from textual.driver import Driver
 from textual.drivers import linux_driver
 from textual.filter import LineFilter
-from textual.screen import Screen, ScreenResultType
+from textual.screen import Screen
 
 from claude_session_player.tui.themes import apply_theme, ground_filters, next_theme
 from claude_session_player.util.dirs import PROGRAM
@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from textual.notifications import SeverityLevel
+
+    _AnyScreen = Screen[Any]
+else:
+    _AnyScreen = object  # Textual looks for styles in the first base that is a node
 
 _RETRY_SECONDS: Final = 0.05
 """Seconds until the keyboard is read again: a persistent error must not keep a core busy."""
@@ -108,10 +112,10 @@ def _as_text(segment: Segment) -> Segment:
 HARMLESS: Final = HarmlessFilter()
 
 
-class ClosableScreen(Screen[ScreenResultType]):
+class ClosedOnce(_AnyScreen):
     """A screen that can be closed once. Textual closes what is on top, and keys may come faster than it does so."""
 
-    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+    def dismiss(self, result: Any = None) -> AwaitComplete:
         """Close this screen, unless it is closed already."""
         return super().dismiss(result) if self.is_current else AwaitComplete()
 

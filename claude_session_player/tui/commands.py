@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from claude_session_player.player import SPEEDS
-from claude_session_player.tui.app import ClosableScreen
+from claude_session_player.tui.app import ClosedOnce
 from claude_session_player.tui.keys import PALETTE, Key
 from claude_session_player.util.settings import THEMES
 
@@ -122,7 +122,7 @@ def _line(name: Content, command: Command) -> Content:
     return Content.assemble(name, (f"  {command.label}" if command.label else "", "dim"))
 
 
-class KeyPalette(ClosableScreen[None], CommandPalette):
+class KeyPalette(ClosedOnce, CommandPalette):
     """The palette with the commands of the present screen."""
 
     def _action_command_list(self, action: str) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from textual.screen import Screen
 from textual.timer import Timer
 
 from claude_session_player.player import SPEEDS, Pace, Playback
-from claude_session_player.tui.app import ClosableScreen
+from claude_session_player.tui.app import ClosedOnce
 
 if TYPE_CHECKING:
     from claude_session_player.player import Player
@@ -19,7 +20,7 @@ _SHORTEST_WAIT: Final = 1 / 30
 """Seconds between two drawn frames, at least."""
 
 
-class PlaybackScreen(ClosableScreen[None]):
+class PlaybackScreen(ClosedOnce, Screen[None]):
     """A screen that plays a recording. The subclass has the widgets, and shows frames and the status on them."""
 
     playback: Playback

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from claude_session_player.export import Format, OutputKind, available_formats
-from claude_session_player.tui.app import ClosableScreen
+from claude_session_player.tui.app import ClosedOnce
 from claude_session_player.tui.listing import ProjectRow
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import ago
@@ -48,7 +48,7 @@ class ProjectTable(RowTable[ProjectRow]):
         return short_path(row.name, width), str(row.sessions), ago(row.updated_at, self._now) if row.updated_at else ""
 
 
-class ProjectPopup(ClosableScreen[ProjectRow | None], ModalScreen[ProjectRow | None]):
+class ProjectPopup(ClosedOnce, ModalScreen[ProjectRow | None]):
     """Asks for a project; gives none if it is closed."""
 
     DEFAULT_CSS = """
@@ -108,7 +108,7 @@ class ExportTarget(NamedTuple):
         return f"Drawing the {self.format.name}; this may take minutes." if is_slow else ""
 
 
-class ExportPopup(ClosableScreen[ExportTarget | None], ModalScreen[ExportTarget | None]):
+class ExportPopup(ClosedOnce, ModalScreen[ExportTarget | None]):
     """Asks for the target of an export; gives none if it is cancelled."""
 
     DEFAULT_CSS = """
@@ -242,7 +242,7 @@ def rename_for_format(name: str, old: str, new: str) -> str:
     return name if stem == name else stem + new
 
 
-class TextPopup(ClosableScreen[None], ModalScreen[None]):
+class TextPopup(ClosedOnce, ModalScreen[None]):
     """A text that can be scrolled; it may arrive after the popup is open."""
 
     DEFAULT_CSS = """

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from claude_session_player.player import Chapter
-from claude_session_player.tui.app import ClosableScreen
+from claude_session_player.tui.app import ClosedOnce
 from claude_session_player.tui.widgets.table import RowTable
 from claude_session_player.util.humanize import UNKNOWN_TIME, cost_so_far, short_duration, transcript_time
 from claude_session_player.util.tables import TableColumn
@@ -202,7 +202,7 @@ class ChapterList(Vertical):
             self.post_message(self.Chosen(chapter.frame))
 
 
-class ChaptersPopup(ClosableScreen[int | None], ModalScreen[int | None]):
+class ChaptersPopup(ClosedOnce, ModalScreen[int | None]):
     """The chapters over the player; gives the frame to go to, or none."""
 
     DEFAULT_CSS = """
