@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,16 @@ from textual.pilot import Pilot
 
 from claude_session_player.tui.player import PlayerScreen
 from claude_session_player.tui.widgets.timeline import TimelineBar
-from tests.builder import SessionBuilder, text
+from tests.builder import START, SessionBuilder, text
 from tests.players import Clock, followed, keys, played, player, recording, screen_of, until
 from tests.screens import LARGE, SMALL, check_picture, run, text_of
 
 PROMPTS = 60
 
 
-def long_session() -> SessionBuilder:
+def long_session(start: datetime = START) -> SessionBuilder:
     """More prompts than a screen has lines, one a second."""
-    session = SessionBuilder()
+    session = SessionBuilder(start=start)
     for number in range(1, PROMPTS + 1):
         session.prompt(f"Prompt {number}")
     return session
@@ -262,7 +263,7 @@ def test_an_element_that_vanishes_above_moves_nothing() -> None:
 
 
 def test_end_returns_to_the_present_of_a_followed_session(tmp_path: Path) -> None:
-    session = long_session()
+    session = long_session(datetime.now(UTC))
     path = session.write(tmp_path / "s.jsonl")
     session.flush()
 

@@ -186,7 +186,8 @@ _SENDERS: Final = ("teammate_id", "from", "sender", "name")
 INTRODUCTION: Final = "Another Claude session sent a message"
 """How a record with such messages begins in some versions."""
 _ADVICE: Final = re.compile(
-    rf"^[ \t]*+(?:{INTRODUCTION}:?[ \t]*+|This came from another Claude session\b.*+)$", re.MULTILINE
+    r"^[ \t]*+(?:Another Claude session sent a message:?[ \t]*+|This came from another Claude session\b.*+)$",
+    re.MULTILINE,
 )
 """The lines that Claude Code writes around the messages."""
 
