@@ -98,6 +98,11 @@ _MADE: Final = {
         0,
         "search",
     ),
+    "rows._wrapped_pattern": (
+        r"t(?:\n[▎▌┆ ]*+)?e(?:\n[▎▌┆ ]*+)?a\s[▎▌┆\s]*+t(?:\n[▎▌┆ ]*+)?i(?:\n[▎▌┆ ]*+)?n",
+        0,
+        "search",
+    ),
     "compiler.WordMarker": (r"kettle[\W_]{1,40}whistle[^\W_]*", 0, "finditer"),
 }
 """Patterns that are made when they are needed, as they are then; `test_every_pattern_is_known` asks for them."""
@@ -283,9 +288,10 @@ def test_every_pattern_is_known() -> None:
     assert len(UNKNOWN) == _EXPECTED_UNKNOWN, UNKNOWN
 
 
-_EXPECTED_UNKNOWN: Final = 7
-"""`_tag` of prompts, the names of archives, the expressions of the price list, the words of a query (twice), the
-escapes of a text to scan for, and `--regex`, which has a time limit; no session can choose them."""
+_EXPECTED_UNKNOWN: Final = 8
+"""`_tag` of prompts, the names of archives, the expressions of the price list, the words of a query (twice, and once in
+the rows of a window), the escapes of a text to scan for, and `--regex`, which has a time limit; no session can choose
+them."""
 
 
 @pytest.mark.parametrize(("pattern", "flags", "method"), PATTERNS, ids=[repr(one[0])[:60] for one in PATTERNS])

@@ -94,7 +94,7 @@ def find_match(rows: Sequence[Strip], needles: Iterable[str]) -> int | None:
 def _wrapped_pattern(needle: str) -> re.Pattern[str]:
     """Finds a text in rows: between words is any space, and a row may end anywhere."""
     words = ((re.escape(char) for char in word) for word in needle.lower().split())
-    return re.compile(rf"\s[{_ROW_MARKS}\s]*".join(rf"(?:\n[{_ROW_MARKS} ]*)?".join(word) for word in words))
+    return re.compile(rf"\s[{_ROW_MARKS}\s]*+".join(rf"(?:\n[{_ROW_MARKS} ]*+)?".join(word) for word in words))
 
 
 def _highlighted_strip(strip: Strip) -> Strip:
