@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from tests.builder import START
 from tests.hostile.effort import pick, sample
 from tests.hostile.windows import Window
 from tests.stores import StoreBuilder
@@ -80,7 +82,7 @@ NEUTRAL = b"\x1b[201~\x07"
 @pytest.fixture
 def store(tmp_path: Path) -> StoreBuilder:
     store = StoreBuilder(tmp_path / "store")
-    store.session()
+    store.session(days=(datetime.now(UTC) - START).days)  # else it would count as restored
     return store
 
 
