@@ -56,7 +56,7 @@ def test_what_only_moves_the_cursor_or_scrolls_is_no_command() -> None:
     run(app, script)
 
 
-@pytest.mark.parametrize("what", [what for _, what in MOTION.seconds])
+@pytest.mark.parametrize("what", [what for _, what in MOTION.second_keys])
 def test_what_two_keys_go_to_is_a_command_in_either_direction(what: str) -> None:
     app, _ = player()
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pexpect
 import pyte
@@ -20,6 +21,8 @@ from tests.program import PATIENCE, PROGRAM
 WIDTH, HEIGHT = 110, 34
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[><=][0-9;]*[a-z]|\x1b\[\?[0-9;]*\$p|\x1bP[^\x1b]*\x1b\\")
 """Questions and modes that the emulator would print."""
+_UNFINISHED: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[P\]][^\x1b\x07]*\x1b?)?\Z")
+"""The beginning of a sequence whose end comes with the next read."""
 
 
 class Walk:
@@ -33,6 +36,7 @@ class Walk:
             environment.pop(name, None)
         self.screen = pyte.Screen(WIDTH, HEIGHT)
         self._stream = pyte.ByteStream(self.screen)
+        self._rest = b""
         self.child = pexpect.spawn(
             sys.executable, [*PROGRAM[1:], *arguments], dimensions=(HEIGHT, WIDTH), env=environment
         )
@@ -51,7 +55,11 @@ class Walk:
                 data: bytes = self.child.read_nonblocking(1 << 16, timeout=0.1)  # type: ignore[assignment]
             except pexpect.TIMEOUT:
                 continue
-            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data))
+            data = self._rest + data
+            unfinished = _UNFINISHED.search(data)
+            end = unfinished.start() if unfinished else len(data)
+            self._stream.feed(_UNKNOWN_TO_PYTE.sub(b"", data[:end]))
+            self._rest = data[end:]
         return self.text
 
     def press(self, keys: str, shows: str) -> str:

@@ -69,10 +69,10 @@ def commands_of(screen: Screen[Any]) -> Iterator[Command]:
 
 def _key_commands(screen: Screen[Any], key: Key) -> Iterator[Command]:
     """The commands of a key; of one that another key has to follow, a command for each of both keys."""
-    if not key.seconds:
+    if not key.second_keys:
         for name, label, pressed in key_names(key):
             yield Command(name, label, partial(_press, screen, pressed, _action(key, pressed)))
-    for second, what in key.seconds:
+    for second, what in key.second_keys:
         for way, label, action in zip(("next", "previous"), key.label.split(" "), key.actions, strict=True):
             run = partial(_run, screen, f"{action.removesuffix(')')}, '{second}')")
             yield Command(f"{way} {what}", f"{label}{second}", run)

@@ -38,7 +38,7 @@ class Key(NamedTuple):
     """The heading of the help under which it is found."""
     is_command: bool = True
     """False for keys that only move the cursor or scroll: nobody looks for these by their names."""
-    seconds: tuple[tuple[str, str], ...] = ()
+    second_keys: tuple[tuple[str, str], ...] = ()
     """The keys of which one has to follow, and what each of them stands for."""
 
 
@@ -231,7 +231,7 @@ MOTION: Final = Key(
     "next …",
     "next or previous: e error, d edit, a sub-agent, p prompt",
     group=KeyGroup.MOVE,
-    seconds=(("e", "error"), ("d", "edit"), ("a", "sub-agent"), ("p", "prompt")),
+    second_keys=(("e", "error"), ("d", "edit"), ("a", "sub-agent"), ("p", "prompt")),
 )
 MOTION_KEYS: Final = (
     CHAPTERS,

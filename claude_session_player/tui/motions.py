@@ -17,7 +17,7 @@ from claude_session_player.tui.widgets.chapters import ChapterList, ChaptersPopu
 
 _MARKS: Final = {"e": FrameMark.ERROR, "d": FrameMark.EDIT, "a": FrameMark.AGENT, "p": FrameMark.PROMPT}
 """What the second key of a motion goes to."""
-_NAMES: Final = dict(MOTION.seconds)
+_NAMES: Final = dict(MOTION.second_keys)
 _DIRECTIONS: Final = dict(zip(MOTION.keys, (1, -1), strict=True))
 _FIRST_LABELS: Final = dict(zip((1, -1), MOTION.label.split(" "), strict=True))
 _PRIORITY_ACTIONS: Final = ("goto", "search")
