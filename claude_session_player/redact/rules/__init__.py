@@ -1,0 +1,1 @@
+"""The rules: tables by subject, in the order in which they win where several match."""
