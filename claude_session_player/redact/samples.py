@@ -45,7 +45,9 @@ def expand(template: str, seed: int = 0) -> str:
 
 def _value(source: random.Random, name: str, size: int) -> str:
     make = _SHAPES.get(name)
-    return make(source, size) if make else _word(source, _ALPHABETS[name], size) if name in _ALPHABETS else f"{{{name}}}"
+    return (
+        make(source, size) if make else _word(source, _ALPHABETS[name], size) if name in _ALPHABETS else f"{{{name}}}"
+    )
 
 
 def _word(source: random.Random, alphabet: str, size: int) -> str:

@@ -1,0 +1,272 @@
+"""The redactor: learns what a session must not say, and masks it in texts, records and events."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
+
+from claude_session_player.format import lenient_json
+from claude_session_player.redact.identity import IDENTITY_RULES, Identity
+from claude_session_player.redact.masks import MASK, MaskTable
+from claude_session_player.redact.plausibility import is_secret_name, plausible_value
+from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
+from claude_session_player.redact.report import Place, RedactionReport
+from claude_session_player.redact.rule import Find, Group, Kind, Rule
+from claude_session_player.redact.scanner import Scanner
+from claude_session_player.redact.values import ValueTable
+from claude_session_player.util.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from claude_session_player.redact.known import KnownValue
+    from claude_session_player.redact.own_rules import OwnRules
+
+_E = TypeVar("_E", bound=msgspec.Struct)
+_AROUND: Final = 40
+_SHORT: Final = 256
+_REMEMBERED: Final = 20_000
+_NOWHERE: Final = Place()
+FIELD_RULE: Final = Rule(name="secret", kind=Kind.SECRET, pattern="", keywords=())
+"""Names what stands in a field whose name says that it is secret."""
+KNOWN_RULE: Final = Rule(name="known-value", kind=Kind.KNOWN, pattern="", keywords=())
+
+
+class KindsToKeep:
+    """Which kinds are not masked, by the words for groups, kinds and rules."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self.words = frozenset(words)
+
+    def has(self, rule: Rule) -> bool:
+        """True if what a rule finds is kept."""
+        return rule.name in self.words or self.has_kind(rule.kind)
+
+    def has_kind(self, kind: Kind) -> bool:
+        """True if a kind is kept, by its own word or by that of its group."""
+        return kind.word in self.words or kind.group.value in self.words
+
+    @staticmethod
+    def known_words() -> list[str]:
+        """The words for groups and kinds."""
+        return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
+
+
+class Redactor:
+    """Masks secrets, the identity of people and images.
+
+    What it learns from one text it masks in all others, so texts of a session are learned first and masked then. Masks
+    stay the same for as long as the redactor lives.
+
+    >>> redactor = Redactor()
+    >>> redactor.text("mail ada@tea.dev, then bob@tea.dev, then ada@tea.dev")
+    'mail person-1@example.com, then person-2@example.com, then person-1@example.com'
+    """
+
+    def __init__(
+        self,
+        *,
+        keep: Iterable[str] = (),
+        known: Sequence[KnownValue] = (),
+        own: OwnRules | None = None,
+    ) -> None:
+        self.report = RedactionReport()
+        self._keep = KindsToKeep(keep)
+        self._own = own
+        self._scanner = Scanner(
+            [rule for rule in (*(own.rules if own else ()), *_secret_rules()) if not self._keep.has(rule)]
+        )
+        self._masks = MaskTable()
+        self._values = ValueTable()
+        for one in known:
+            self._values.add_known(KNOWN_RULE, one.value)
+        kept = frozenset(kind for kind in Kind if self._keep.has_kind(kind))
+        self._identity = None if self._keeps_identity else Identity(kept)
+        self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
+        """Short texts that were masked before, with their masks."""
+        self._changes = (0, 0)
+        """What was known then."""
+
+    @cached_property
+    def _keeps_identity(self) -> bool:
+        return all(self._keep.has_kind(kind) for kind in Kind if kind.group is Group.IDENTITY)
+
+    @cached_property
+    def _keeps_images(self) -> bool:
+        return self._keep.has_kind(Kind.IMAGE)
+
+    # --- learning -------------------------------------------------------------------------------
+
+    def learn(self, text: str, key: str = "") -> None:
+        """Learn what a text says, so that it is masked in other texts, too. `key` is the name of its field."""
+        for find in self._secrets(text, key):
+            self._values.add(find.rule, find.value)
+        if self._identity is not None:
+            self._identity.learn_field(key, text) if key else None
+            self._identity.learn(text)
+
+    def learn_record(self, record: Any) -> None:
+        """Learn what all texts of a record say."""
+        if self._identity is not None and type(record) is dict:
+            self._identity.learn_record(record)
+        transform(record, self._learned)
+        for texts in string_lists(record):
+            self.learn_pieces(texts, "\n")
+            self.learn_pieces(texts, " ")
+
+    def learn_pieces(self, pieces: Sequence[str], separator: str = "") -> None:
+        """Learn what stands in several texts that belong together, but in none of them alone."""
+        text = separator.join(pieces)
+        ends = []
+        at = 0
+        for piece in pieces:
+            at += len(piece)
+            ends.append(at)
+            at += len(separator)
+        for find in self._scanner.finds(text):
+            self._values.add(find.rule, find.value)
+            for piece, end in zip(pieces, ends, strict=True):
+                start = end - len(piece)
+                if find.start < end and start < find.end and not (start <= find.start and find.end <= end):
+                    part = text[max(find.start, start) : min(find.end, end)]
+                    self._values.add_piece(find.rule, find.value, part)
+
+    def _learned(self, key: str, text: str, field: str) -> str:
+        self.learn(text, key)
+        return text
+
+    # --- masking --------------------------------------------------------------------------------
+
+    def text(self, text: str) -> str:
+        """A text with masks, after what it says was learned."""
+        self.learn(text)
+        return self.masked(text)
+
+    def masked(self, text: str, key: str = "", place: Place = _NOWHERE) -> str:
+        """A text with masks in place of what is known so far. `key` is the name of its field."""
+        self._forget_if_changed()
+        is_short = len(text) <= _SHORT
+        known = self._masked.get((key, text)) if is_short else None
+        if known is None:
+            known = self._mask(text, key)
+            if is_short:
+                if len(self._masked) >= _REMEMBERED:
+                    self._masked.clear()
+                self._masked[key, text] = known
+        for rule, mask, preview in known[1]:
+            self.report.add(rule, mask, place, preview)
+        return known[0]
+
+    def _forget_if_changed(self) -> None:
+        changes = (self._values.changes, self._identity.changes if self._identity else 0)
+        if changes != self._changes:
+            self._changes = changes
+            self._masked.clear()
+
+    def record(self, record: Any, place: Place = _NOWHERE) -> Any:
+        """A record with masks, in place; its structure stays."""
+        if not self._keeps_images and (removed := remove_images(record)):
+            self.report.add_images(removed, place, IMAGE_MARK)
+        return transform(record, lambda key, text, field: self.masked(text, key, place._replace(field=field)))
+
+    def event(self, event: _E) -> _E:
+        """A copy of an event with masks, after what it says was learned."""
+        return self._event(event, learns=True) and self._event(event, learns=False)
+
+    def _mask(self, text: str, key: str) -> tuple[str, list[tuple[Rule, str, str]]]:
+        images = 0
+        original = text
+        if not self._keeps_images:
+            text, images = remove_data_urls(text)
+        finds = self._finds(text, key)
+        if not finds:
+            masks = [(_IMAGE_RULE, IMAGE_MARK, IMAGE_MARK)] * images
+            return (text if images else original), masks
+        pieces: list[str] = []
+        spans: list[tuple[int, int, Rule, str]] = []
+        at = length = 0
+        for find in finds:
+            mask = self._masks.mask(find.rule, find.value)
+            pieces += (text[at : find.start], mask)
+            length += find.start - at
+            spans.append((length, length + len(mask), find.rule, mask))
+            length += len(mask)
+            at = find.end
+        masked = "".join((*pieces, text[at:]))
+        masks = [(rule, mask, _preview(masked, start, end)) for start, end, rule, mask in spans]
+        return masked, masks + [(_IMAGE_RULE, IMAGE_MARK, IMAGE_MARK)] * images
+
+    def _finds(self, text: str, key: str) -> list[Find]:
+        """All that is masked in a text, from left to right, without overlaps."""
+        finds = self._secrets(text, key)
+        finds = [*finds, *self._values.finds(text)] if len(self._values) else list(finds)
+        if self._identity is not None:
+            finds += self._identity.finds(text)
+            if key:
+                finds += self._identity.finds_field(key, text)
+        if len(finds) > 1:
+            finds = self._scanner.merged(finds, text)
+        return [find for find in finds if not self._keep.has(find.rule)]
+
+    def _secrets(self, text: str, key: str) -> list[Find]:
+        finds = self._scanner.finds(text)
+        if key and not finds and is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
+            finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
+        if finds and self._own is not None:
+            finds = [find for find in finds if not self._own.allows(find)]
+        return finds
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def _event(self, value: Any, *, learns: bool) -> Any:
+        """A copy of an event, or of a part of it, with masks; with `learns`, the same, whose texts are learned."""
+        if isinstance(value, msgspec.Raw):
+            if not bytes(value):
+                return value
+            data = lenient_json.load_raw(value)
+            if learns:
+                self.learn_record(data)
+                return value
+            return msgspec.Raw(lenient_json.dump(self.record(data)))
+        if isinstance(value, str):
+            if learns:
+                self.learn(value)
+            return value if learns else self.masked(value)
+        if isinstance(value, msgspec.Struct):
+            changes = {name: self._event(getattr(value, name), learns=learns) for name in _text_fields(type(value))}
+            return value if learns else msgspec.structs.replace(value, **changes)
+        if isinstance(value, list | tuple):
+            return type(value)([self._event(item, learns=learns) for item in value])
+        if isinstance(value, dict):
+            return {name: self._event(item, learns=learns) for name, item in value.items()}
+        return value
+
+
+_IMAGE_RULE: Final = Rule(name="image", kind=Kind.IMAGE, pattern="", keywords=(), mask=IMAGE_MARK)
+
+
+def _text_fields(type: type[msgspec.Struct]) -> list[str]:
+    """The fields of an event that are text, and not part of its structure."""
+    from claude_session_player.redact.records import STRUCTURE
+
+    fields = msgspec.structs.fields(type)
+    return [one.name for one in fields if one.encode_name not in STRUCTURE and one.name not in STRUCTURE]
+
+
+def _secret_rules() -> tuple[Rule, ...]:
+    from claude_session_player.redact.rules import SECRET_RULES
+
+    return SECRET_RULES
+
+
+def _preview(masked: str, start: int, end: int) -> str:
+    """The masked text around a mask, on one line."""
+    before, after = masked[max(start - _AROUND, 0) : start], masked[end : end + _AROUND]
+    return one_line(
+        f"{'…' if start > _AROUND else ''}{before}{masked[start:end]}{after}{'…' if end + _AROUND < len(masked) else ''}"
+    )
+
+
+__all__ = ["IDENTITY_RULES", "KindsToKeep", "Redactor"]

@@ -1,0 +1,277 @@
+"""Writes redacted copies of session files, and of what lies beside them.
+
+All files are read twice: first everything is learned that must not be said, then everything is copied with masks. A
+copy has the same lines as its original, each as readable or as damaged as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
+
+import msgspec
+
+from claude_session_player.format import lenient_json
+from claude_session_player.format.blocks import DECODE_ERRORS
+from claude_session_player.format.line_reader import LongLine, read_batches
+from claude_session_player.parser import open_session, salvage_line
+from claude_session_player.redact.report import Place
+from claude_session_player.store import SESSION_SUFFIX
+from claude_session_player.util.fsutil import regular_opener
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from claude_session_player.redact.redactor import Redactor
+
+_PORTION: Final = 8 << 20
+_TAIL: Final = 8 << 10
+"""Characters at the end of a text that are joined with what follows it."""
+_STREAMS: Final = 64
+FILE_MARK: Final = b"[file removed]\n"
+"""In place of a file that is not text."""
+_FILLER: Final = b"x" * (1 << 20)
+_RAW_IMAGE: Final = re.compile(rb'("(?:data|base64)"\s*:\s*")[A-Za-z0-9+/=\\]{64,}')
+
+_decode: Final = msgspec.json.Decoder().decode
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class CopiedFile(NamedTuple):
+    """A file that is copied: from where, to where, and what reports call it."""
+
+    source: str
+    target: str
+    session: str
+    name: str = ""
+    """Its name in reports; empty for the session's own file."""
+
+    @property
+    def is_session(self) -> bool:
+        """True for JSON lines."""
+        return self.source.endswith(SESSION_SUFFIX) or not self.name
+
+
+class CopyOutcome(NamedTuple):
+    """What became of the files."""
+
+    unread: list[str]
+    """Lines and files that could not be read, and are not in the copy."""
+
+
+def copy_redacted(
+    files: Iterable[CopiedFile], redactor: Redactor, progress: Callable[[int], None] | None = None
+) -> CopyOutcome:
+    """Write redacted copies of some files that belong together. Raises `OSError`."""
+    files = list(files)
+    for file in files:
+        learn_file(file, redactor, progress)
+    unread: list[str] = []
+    for file in files:
+        os.makedirs(os.path.dirname(file.target), exist_ok=True)
+        with open(file.target, "xb") as target:
+            _copy_file(file, redactor, target, unread, progress)
+        status = os.stat(file.source)
+        os.utime(file.target, ns=(status.st_atime_ns, status.st_mtime_ns))
+    return CopyOutcome(unread)
+
+
+# --- learning -----------------------------------------------------------------------------------------
+
+
+def learn_file(file: CopiedFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> None:
+    """Learn what a file says. Raises `OSError`."""
+    if not file.is_session:
+        for text in _texts(file.source):
+            if text is not None:
+                _learn_text(text, redactor, file.source)
+        return
+    streams = _Streams(redactor)
+    with open_session(file.source) as source:
+        for lines in read_batches(source):
+            for line in lines:
+                if not isinstance(line, LongLine):
+                    _learn_line(line, redactor, streams)
+            if progress is not None:
+                progress(sum(map(len, lines)))
+
+
+def _learn_line(line: bytes, redactor: Redactor, streams: _Streams) -> None:
+    try:
+        record = _decode(line)
+    except DECODE_ERRORS:
+        if line.strip():
+            redactor.learn(_as_text(line))
+            for piece in salvage_line(line):
+                if isinstance(piece.value, dict):
+                    redactor.learn_record(piece.value)
+        return
+    redactor.learn_record(record)
+    streams.add(record)
+
+
+def _learn_text(text: str, redactor: Redactor, path: str) -> None:
+    redactor.learn(text)
+    if path.endswith(".json"):
+        try:
+            redactor.learn_record(_decode(text))
+        except DECODE_ERRORS:
+            return
+
+
+class _Streams:
+    """Joins the texts of a response, or of a running command, that are written in several records."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._tails: OrderedDict[str, str] = OrderedDict()
+
+    def add(self, record: Any) -> None:
+        for name, text in _streamed_texts(record):
+            tail = self._tails.pop(name, "")
+            if tail and not text.startswith(tail[:64]):
+                self._redactor.learn_pieces((tail, text[:_TAIL]))
+            self._tails[name] = text[-_TAIL:]
+            if len(self._tails) > _STREAMS:
+                self._tails.popitem(last=False)
+
+
+def _streamed_texts(record: Any) -> Iterator[tuple[str, str]]:
+    """The texts that a record adds to something longer, each with the name of that."""
+    if type(record) is not dict:
+        return
+    message, data = record.get("message"), record.get("data")
+    if type(message) is dict and type(message.get("id")) is str:
+        content = message.get("content")
+        blocks = content if type(content) is list else [{"type": "text", "text": content}]
+        for block in blocks:
+            if type(block) is dict:
+                for key in ("text", "thinking"):
+                    if type(text := block.get(key)) is str and text:
+                        yield f"{key} {message['id']}", text
+    if type(data) is dict:
+        for key in ("output", "fullOutput"):
+            if type(text := data.get(key)) is str and text:
+                yield f"{key} {record.get('parentToolUseID') or record.get('toolUseID')}", text
+    event = record.get("event")
+    if type(event) is dict and type(delta := event.get("delta")) is dict:
+        for key in ("text", "thinking", "partial_json"):
+            if type(text := delta.get(key)) is str and text:
+                yield f"{key} {record.get('session_id')} {event.get('index')}", text
+
+
+# --- copying ------------------------------------------------------------------------------------------
+
+
+def _copy_file(
+    file: CopiedFile, redactor: Redactor, target: BinaryIO, unread: list[str], progress: Callable[[int], None] | None
+) -> None:
+    if not file.is_session:
+        for text in _texts(file.source):
+            if text is None:
+                redactor.report.add_images(1, Place(file.session, file=file.name), FILE_MARK.decode().strip())
+                target.write(FILE_MARK)
+            else:
+                target.write(_redacted_text(text, redactor, file))
+        return
+    number = 0
+    with open_session(file.source) as source:
+        for lines in read_batches(source):
+            for line in lines:
+                number += 1
+                if isinstance(line, LongLine):
+                    unread.append(f"line {number}{f' of {file.name}' if file.name else ''}")
+                    _write_filler(target, line)
+                else:
+                    target.write(redacted_line(line, redactor, Place(file.session, number, "", file.name)))
+            if progress is not None:
+                progress(sum(map(len, lines)))
+
+
+def redacted_line(line: bytes, redactor: Redactor, place: Place) -> bytes:
+    """A line with masks: a record like the one that it was, or as damaged as it was."""
+    body = line.rstrip(b" \t\r\n")
+    if not body:
+        return line
+    end = line[len(body) :]
+    try:
+        record = _decode(body)
+    except DECODE_ERRORS:
+        return _redacted_damage(body, redactor, place) + end
+    return _encoded(redactor.record(record, place)) + end
+
+
+def _encoded(record: Any) -> bytes:
+    try:
+        return _encode(record)
+    except (ValueError, TypeError, RecursionError):
+        return lenient_json.dump(record)
+
+
+def _redacted_damage(body: bytes, redactor: Redactor, place: Place) -> bytes:
+    """A line that is not exactly one value: whole records in it as records, everything else as text."""
+    pieces: list[bytes] = []
+    at = 0
+    for piece in salvage_line(body):
+        data = body[piece.start : piece.end]
+        if not isinstance(piece.value, dict):
+            continue
+        try:
+            record = _decode(data)
+        except DECODE_ERRORS:
+            continue
+        pieces += (_redacted_raw(body[at : piece.start], redactor, place), _encoded(redactor.record(record, place)))
+        at = piece.end
+    return b"".join((*pieces, _redacted_raw(body[at:], redactor, place)))
+
+
+def _redacted_raw(data: bytes, redactor: Redactor, place: Place) -> bytes:
+    """JSON that is damaged, as text."""
+    if not data:
+        return data
+    data = _RAW_IMAGE.sub(rb"\1", data)
+    masked = redactor.masked(_as_text(data), place=place)
+    return masked.encode("utf-8", "surrogateescape")
+
+
+def _as_text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")
+
+
+def _write_filler(target: BinaryIO, line: LongLine) -> None:
+    """A line of the same length that says nothing: it is as unreadable as the original."""
+    left = len(line) - line.endswith(b"\n")
+    while left > 0:
+        left -= target.write(_FILLER[:left])
+    if line.endswith(b"\n"):
+        target.write(b"\n")
+
+
+def _redacted_text(text: str, redactor: Redactor, file: CopiedFile) -> bytes:
+    """A text file, or a JSON file, with masks."""
+    place = Place(file.session, file=file.name)
+    if file.source.endswith(".json"):
+        try:
+            return _encoded(redactor.record(_decode(text), place)) + b"\n"
+        except DECODE_ERRORS:
+            pass
+    return redactor.masked(text, place=place).encode("utf-8", "surrogateescape")
+
+
+def _texts(path: str) -> Iterator[str | None]:
+    """The text of a file, a large one in several portions of whole lines; `None` for what is not text."""
+    with open(path, "rb", opener=regular_opener) as file:
+        while data := file.read(_PORTION):
+            data += file.readline(_PORTION)
+            if b"\0" in data:
+                yield None
+                return
+            try:
+                yield data.decode("utf-8")
+            except UnicodeDecodeError:
+                if file.tell() <= len(data) and sum(byte > 127 for byte in data[:4096]) > 1024:
+                    yield None
+                    return
+                yield data.decode("utf-8", "surrogateescape")
