@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from claude_session_player.format import lenient_json
-from claude_session_player.redact.identity import IDENTITY_RULES, Identity
+from claude_session_player.redact.identity import Identity
 from claude_session_player.redact.masks import MASK, MaskTable
 from claude_session_player.redact.plausibility import is_secret_name, plausible_value
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
@@ -48,10 +48,10 @@ class KindsToKeep:
         """True if a kind is kept, by its own word or by that of its group."""
         return kind.word in self.words or kind.group.value in self.words
 
-    @staticmethod
-    def known_words() -> list[str]:
-        """The words for groups and kinds."""
-        return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
+
+def known_kinds() -> list[str]:
+    """The words of groups and kinds, for `keep`."""
+    return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
 
 
 class Redactor:
@@ -173,7 +173,9 @@ class Redactor:
 
     def event(self, event: _E) -> _E:
         """A copy of an event with masks, after what it says was learned."""
-        return self._event(event, learns=True) and self._event(event, learns=False)
+        self._event(event, learns=True)
+        masked: _E = self._event(event, learns=False)
+        return masked
 
     def _mask(self, text: str, key: str) -> tuple[str, list[tuple[Rule, str, str]]]:
         images = 0
@@ -267,6 +269,3 @@ def _preview(masked: str, start: int, end: int) -> str:
     return one_line(
         f"{'…' if start > _AROUND else ''}{before}{masked[start:end]}{after}{'…' if end + _AROUND < len(masked) else ''}"
     )
-
-
-__all__ = ["IDENTITY_RULES", "KindsToKeep", "Redactor"]
