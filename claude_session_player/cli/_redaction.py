@@ -55,7 +55,8 @@ class RedactionOptions:
         own = load_own_rules(self.rules)
         for line in own.notes:
             note(printable(line))
-        return Redactor(keep=self.keep, known=[one for path in self.known for one in read_known(path)], own=own)
+        known = [one for path in self.known for one in read_known(path)]
+        return Redactor(keep=self.keep, known=known, own=own, reports_places=self.redaction_report is not None)
 
     def check_report(self) -> None:
         """Refuse a report file that exists. Raises `AlreadyThere`."""

@@ -21,6 +21,8 @@ class Identity:
     """Stand-in."""
 
     changes = 0
+    keywords = ("@",)
+    home_directories = ("/home/ada",)
 
     def __init__(self, keep: frozenset[Kind] = frozenset(), **_: Any) -> None:
         pass

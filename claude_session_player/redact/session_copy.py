@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -31,6 +32,10 @@ _PORTION: Final = 8 << 20
 _TAIL: Final = 8 << 10
 """Characters at the end of a text that are joined with what follows it."""
 _STREAMS: Final = 64
+_HEAD: Final = 1500
+"""Bytes at the beginning of a line that say to which stream it belongs."""
+_STREAM: Final = re.compile(rb'"id"\s*:\s*"([^"]{1,100})"|bash_progress|stream_event')
+_STREAMED: Final = (b'"text"', b'"thinking"', b'"fullOutput"', b'"output"', b'"delta"')
 FILE_MARK: Final = b"[file removed]\n"
 """In place of a file that is not text."""
 _FILLER: Final = b"x" * (1 << 20)
@@ -100,13 +105,18 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
             if text is not None:
                 _learn_text(text, redactor, file.path)
         return 0
-    size = 0
+    size, homes, sieve = 0, redactor.homes, redactor.sieve()
     streams = _Streams(redactor)
     with open_session(file.path) as source:
         for lines in read_batches(source):
             for line in lines:
-                if not isinstance(line, LongLine):
+                if isinstance(line, LongLine):
+                    continue
+                goes_on = streams.goes_on(line)
+                if goes_on or sieve.known_hits(line) is None:
                     _learn_line(line, redactor, streams)
+                    if redactor.homes != homes:
+                        homes, sieve = redactor.homes, redactor.sieve()
             read = sum(map(len, lines))
             size += read
             if progress is not None:
@@ -143,6 +153,27 @@ class _Streams:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._tails: OrderedDict[str, str] = OrderedDict()
+        self._first: OrderedDict[bytes, bytes] = OrderedDict()
+        """By stream: its first line, until a second one comes; most have only one."""
+
+    def goes_on(self, line: bytes) -> bool:
+        """True for a line that goes on with what an earlier one began; the earlier one is added then."""
+        if (match := _STREAM.search(line, 0, _HEAD)) is None:
+            return False
+        name = match[1] or match[0]
+        first = self._first.get(name)
+        if first is None:
+            self._first[name] = line
+            if len(self._first) > _STREAMS:
+                self._first.popitem(last=False)
+            return False
+        if not any(sign in line for sign in _STREAMED):
+            return False
+        if first:
+            self._first[name] = b""
+            with suppress(*DECODE_ERRORS):
+                self.add(_decode(first))
+        return True
 
     def add(self, record: Any) -> None:
         for name, text in _streamed_texts(record):
@@ -198,7 +229,7 @@ def _copy_file(
             else:
                 target.write(_redacted_text(text, redactor, file))
         return
-    number, left = 0, size
+    number, left, sieve = 0, size, redactor.sieve()
     with open_session(file.path) as source:
         for lines in read_batches(source):
             for line in lines:
@@ -211,7 +242,12 @@ def _copy_file(
                     unread.append(f"line {number}{f' of {display_path(file.name)}' if file.name else ''} (too long)")
                     _write_filler(target, line)
                 else:
-                    target.write(redacted_line(line, redactor, Place(file.session, number, "", file.name)))
+                    place = Place(file.session, number, "", file.name)
+                    hits = None if redactor.reports_places else sieve.known_hits(line)
+                    if hits is None:
+                        target.write(redacted_line(line, redactor, place))
+                    else:
+                        target.write(redactor.mask_known(line, hits, place) if hits else line)
             if progress is not None:
                 progress(sum(map(len, lines)))
 
