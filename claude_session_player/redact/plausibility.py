@@ -79,15 +79,26 @@ _SPLIT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CODE: Final = re.compile(
     r"""
       [A-Za-z_$]+\d{0,3}(?:(?:[?!]?\.|->|::)[A-Za-z_$]+\d{0,3})+(?:[(\[].*)?   # self.password, process.env.X
-    | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*                  # get_token(), os.environ["X"], list[str]
-    | .*(?:=>|->|::|\(\)|&&|\|\||\)\.|!=|==[^=]|\?\?).*
-    | [A-Za-z_][\w-]*[=:](?!=*$).*                        # name=value, user:x: another assignment
-    | [(\[{)}\]/\\^].*                                    # a part of an expression, a pattern, a path
-    | [.~]{1,2}/.* | [A-Za-z]:[\\/].*                     # a path
-    | @[\w./-]+                                           # a decorator, a file
+    | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*[)\]}>][;,.]?      # get_token(), os.environ["X"], list[str]
+    | (?:sha\d{1,3}|md5):.*
+    | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[(?:\^|[a-zA-Z0-9]-[a-zA-Z0-9])).*   # a pattern
+    | (?!.*=$)/.* | [.~]{1,2}/.* | [A-Za-z]:[\\/].*        # a path
+    | @[\w./-]+                                            # a decorator, a file
     """,
     re.VERBOSE | re.DOTALL,
 )
+"""What is no secret even in quotes."""
+_BARE_CODE: Final = re.compile(
+    r"""
+      [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*                    # get_token(, cut off
+    | .*(?:=>|->|::|\(\)|&&|\|\||\)\.|!=|==[^=]|\?\?).*
+    | [A-Za-z_][\w-]*[=:](?!=*$).*                         # name=value, user:x: another assignment
+    | [(\[{)}\]\\^].*                                     # a part of an expression
+    | .*&(?:lt|gt|quot|[rl]dquo|amp|nbsp)\b.*
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""What is no secret without quotes."""
 _DOTTED: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+")
 _NUMBER: Final = re.compile(r"[-+~<>≤≥]?[\d.,:/_ -]*[\d%](?:[a-zA-Z%]{1,3}|tokens|chars|bytes)?|0x[0-9a-fA-F]{1,8}")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -129,10 +140,10 @@ def _is_plain(word: str) -> bool:
 def is_code(value: str) -> bool:
     """True for what an expression, a type or a path looks like.
 
-    >>> [is_code(value) for value in ("get_token()", "self.password", 'os.environ["X"]', "./key.pem", "name=x")]
+    >>> [is_code(value) for value in ("get_token()", "self.password", 'os.environ["X"]', "./key.pem", "^[a-z]+$")]
     [True, True, True, True, True]
-    >>> [is_code(value) for value in ("hunter2!x", "Tr0ub4dor&3", "eyJhbGciOi")]
-    [False, False, False]
+    >>> [is_code(value) for value in ("hunter2!x", "Tr0ub4dor&3", "eyJhbGciOi", "k(9$x=w&&2")]
+    [False, False, False, False]
     """
     return bool(_CODE.fullmatch(value) or _is_attribute(value)) and not _is_jwt(value)
 
@@ -244,12 +255,14 @@ def is_bare_password(value: str) -> bool:
 
     >>> [is_bare_password(value) for value in ("hunter2!x", "Tr0ub4dor&3", "x7Kq9ZpL2mNv")]
     [True, True, True]
-    >>> [is_bare_password(value) for value in ("user2", "hunter2", "a+b", "password1Input", "v2.1.0", "item!")]
+    >>> [is_bare_password(value) for value in ("user2", "hunter2", "a+b", "password1Input", "v2.1.0", "x1=item2")]
     [False, False, False, False, False, False]
     """
     if len(value) < 6 or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
-    return is_password(value) and not (_VARIABLE.fullmatch(value) and not _has_random_part(value))
+    if not is_password(value) or (_BARE_CODE.fullmatch(value) and not _is_jwt(value)):
+        return False
+    return _has_random_part(value) or not _VARIABLE.fullmatch(value)
 
 
 def is_bare_token(value: str) -> bool:

@@ -1,1 +1,1 @@
-"""What is masked in what leaves the house, and what is not."""
+"""Tests of `redact`."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.redact.plausibility import (
+    is_any_password,
     is_bare_key,
     is_bare_password,
     is_bare_token,
     is_basic,
-    is_any_password,
     is_key,
     is_password,
     is_token,

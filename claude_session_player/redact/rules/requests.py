@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from claude_session_player.redact.plausibility import is_basic, is_code, is_any_password, is_key, is_password, is_token
+from claude_session_player.redact.plausibility import is_any_password, is_basic, is_code, is_key, is_password, is_token
 from claude_session_player.redact.rule import Kind, Rule
 
 
