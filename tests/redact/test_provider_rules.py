@@ -131,17 +131,15 @@ def test_rule_is_a_row_that_can_be_filtered_and_shown(rule: Rule) -> None:
 def hostile_texts(rule: Rule) -> Iterator[str]:
     """Texts of 1 MB that are made of what the rule looks for."""
     sample = expand(rule.samples[0])
-    for keyword in (rule.keywords[0], rule.keywords[-1]):
-        for text in (keyword, keyword.upper(), keyword + "A1b2", keyword + " = "):
-            yield repeated(text)
-    yield repeated(rule.samples[0].partition("{")[0] or "{")
-    for part in (sample, sample[:-1], sample[: len(sample) * 2 // 3], sample + "\n", sample[:-1] + "_"):
+    beginning = rule.samples[0].partition("{")[0]
+    for part in (rule.keywords[0], rule.keywords[-1].upper() + "A1b2", beginning or "{", sample, sample[:-1] + "_"):
         yield repeated(part)
-    for char in 'aA1_-.=/ \n\\%"':
+    yield repeated(sample[: len(sample) * 2 // 3])
+    for char in "a1.-":
+        yield beginning + char * MEGABYTE
+    for char in " \\":
         yield sample[: len(sample) // 2] + char * MEGABYTE
-        yield rule.samples[0].partition("{")[0] + char * MEGABYTE
     yield repeated("aB3-_.")
-    yield repeated("a1:")
 
 
 def repeated(part: str) -> str:
@@ -163,10 +161,12 @@ def test_rules_cover_the_providers() -> None:
     assert len({rule.name for rule in PROVIDER_RULES}) >= 60
 
 
-@pytest.mark.parametrize(
-    "template",
-    [sample for rule in PROVIDER_RULES if rule.name == "private-key" for sample in rule.samples[:9] if "END" in sample],
-)
+PRIVATE_KEYS: Final = [
+    sample for rule in PROVIDER_RULES if rule.name == "private-key" for sample in rule.samples if "END " in sample
+]
+
+
+@pytest.mark.parametrize("template", PRIVATE_KEYS)
 @pytest.mark.parametrize(
     ("between", "first"),
     [
@@ -196,12 +196,7 @@ def test_private_key_is_found_whole_in_every_disguise(template: str, between: st
 def test_private_key_is_found_whole_behind_line_numbers(shape: str) -> None:
     for template in PRIVATE_KEYS:
         text = "\n".join(shape.format(number, line) for number, line in enumerate(expand(template).splitlines(), 98))
-        assert left_of(text) == text[: text.index("--")]
-
-
-PRIVATE_KEYS: Final = [
-    sample for rule in PROVIDER_RULES if rule.name == "private-key" for sample in rule.samples if "END " in sample
-]
+        assert left_of(text) in (shape.format(98, ""), "98")  # of more dashes than five, all are taken
 
 
 def left_of(text: str) -> str:

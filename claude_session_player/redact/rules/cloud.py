@@ -104,7 +104,10 @@ GOOGLE_RULES: Final = (
     Rule(
         name="google-token",
         kind=Kind.TOKEN,
-        pattern=begins("ya29.") + r"[A-Za-z0-9_.-]{20,}+(?<![.])|" + begins("1//0") + r"[A-Za-z0-9_-]{40,}+",
+        pattern=begins("ya29.")
+        + r"(?:[a-z]\.)?[A-Za-z0-9_-]{20,}+(?:\.[A-Za-z0-9_-]{20,}+)*+|"
+        + begins("1//0")
+        + r"[A-Za-z0-9_-]{40,}+",
         keywords=("ya29.", "1//0"),
         samples=("ya29.{w180}", "ya29.c.{w200}", "1//0{w100}"),
         others=("ya29.", "1//0 is infinite"),

@@ -370,7 +370,7 @@ CODE_RULES: Final = (
     Rule(
         name="jetbrains-token",
         kind=Kind.TOKEN,
-        pattern=begins("perm:", "perm-") + r"[A-Za-z0-9+/=_-]{4,}+\.[A-Za-z0-9+/=_-]{2,}+\.[A-Za-z0-9]{20,}+",
+        pattern=begins("perm:", "perm-") + r"[A-Za-z0-9+/=_-]{4,99}+\.[A-Za-z0-9+/=_-]{2,99}+\.[A-Za-z0-9]{20,}+",
         keywords=("perm:", "perm-"),
         samples=("perm:{b12}=.{b8}.{a30}", "perm-{b16}.{a6}.{a30}"),
         others=("perm:files.read.all",),

@@ -1,4 +1,4 @@
-"""Parts that patterns of several tables are made of: where a key begins, and the names that keys without a shape have."""
+"""Parts of patterns: where a key begins, and the names that keys without a shape are given."""
 
 from __future__ import annotations
 
