@@ -42,6 +42,7 @@ HARMLESS: Final = (
     'integrity sha512-{b86}==\n  dependencies:\n    "key": "^1.0.0"',
     "yarn@npm:4.0.0/{h128}",
     "h1:{b43}=",
+    "package/module.py,sha256={w43},5177",
     "data:image/png;base64,iVBORw0KGgo{b4000}",
     "/9j/4AAQSkZJRg{b4000}",
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{b43} user@host",

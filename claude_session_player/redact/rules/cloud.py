@@ -274,8 +274,8 @@ HOST_RULES: Final = (
     Rule(
         name="yandex-key",
         kind=Kind.API_KEY,
-        pattern=begins("AQVN", "YCAJ", "YCM", "YCN", "YCO", "YCP", "y0_", "y1_", "y2_", "y3_") + r"[A-Za-z0-9_-]{35,}+",
-        keywords=("aqvn", "ycaj", "ycm", "ycn", "yco", "ycp", "y0_", "y1_", "y2_", "y3_"),
+        pattern=begins("AQVN", "YCAJ", "y0_", "y1_", "y2_", "y3_") + r"[A-Za-z0-9_-]{35,}+",
+        keywords=("aqvn", "ycaj", "y0_", "y1_", "y2_", "y3_"),
         samples=("AQVN{w36}", "y0_{w55}"),
         others=("y0_plus_height_of_the_whole_window_in_the_end",),
         entropy=3.8,

@@ -121,12 +121,15 @@ CODE_RULES: Final = (
     Rule(
         name="npm-token",
         kind=Kind.TOKEN,
-        pattern=r"_auth(?:Token)?\s{0,3}=\s{0,3}\"?(?P<secret>[A-Za-z0-9+/=_-]{16,}+)",
+        pattern=begins("_auth") + r"(?:Token)?\s{0,3}=\s{0,3}\"?(?P<secret>[A-Za-z0-9+/=_-]{16,}+)",
         keywords=("_auth",),
         samples=("//registry.npmjs.org/:_authToken={uuid}", "_auth={b40}==", '_authToken = "{w40}"'),
-        others=("//registry.npmjs.org/:_authToken=${NPM_TOKEN}",),
+        others=(
+            "url_auth = get_auth_from_url",
+            "//registry.npmjs.org/:_authToken=${NPM_TOKEN}",
+        ),
         entropy=3.0,
-        accepts=is_random,
+        accepts=lambda value: is_random(value) and any(char.isdigit() for char in value),
     ),
     Rule(
         name="pypi-token",
