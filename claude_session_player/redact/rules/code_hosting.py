@@ -225,7 +225,7 @@ CODE_RULES: Final = (
     Rule(
         name="figma-token",
         kind=Kind.TOKEN,
-        pattern=r"fig[douhr]{1,2}_[A-Za-z0-9_-]{38,}+",
+        pattern=r"fig(?:[douhr]|[dou]r|dh)_[A-Za-z0-9_-]{38,}+",
         keywords=("figd_", "figo_", "figu_", "figh_", "figr_", "figdr_", "figor_", "figur_", "figdh_"),
         samples=("figd_{w40}", "figu_{w44}"),
         entropy=3.5,
@@ -280,7 +280,7 @@ CODE_RULES: Final = (
     Rule(
         name="buildkite-token",
         kind=Kind.TOKEN,
-        pattern=r"bk[uaj]{1,2}[a-z]?_[A-Za-z0-9]{36,}+",
+        pattern=r"bk(?:ua|aj|ar|ja|aa)_[A-Za-z0-9]{36,}+",
         keywords=("bkua_", "bkaj_", "bkar_", "bkja_", "bkaa_"),
         samples=("bkua_{h40}", "bkaj_{h40}"),
     ),

@@ -182,7 +182,7 @@ KEY_RULES: Final = (
     Rule(
         name="jwk-private-key",
         kind=Kind.PRIVATE_KEY,
-        pattern=r"\\{0,3}[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"']"
+        pattern=r"\\{0,3}[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"'] {0,4}:\s{0,4}\\{0,3}[\"']"
         r"(?P<secret>[A-Za-z0-9_-]{40,}+)(?=\\{0,3}[\"'])",
         keywords=tuple(f"{name}{quote}" for name in ("d", "p", "q", "dp", "dq", "qi", "k") for quote in ('":', "':"))
         + tuple(
