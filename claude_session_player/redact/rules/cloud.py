@@ -85,7 +85,7 @@ GOOGLE_RULES: Final = (
     Rule(
         name="google-api-key",
         kind=Kind.API_KEY,
-        pattern=begins("AIza") + r"[A-Za-z0-9_-]{35}(?![A-Za-z0-9])",
+        pattern=begins("AIza") + r"[A-Za-z0-9_-]{33,42}+(?![A-Za-z0-9])",
         keywords=("aiza",),
         samples=("AIza{w35}", "AIzaSy{w33}"),
         others=("AIza{w20}", "xAIza{w35}", "AIzaXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX"),

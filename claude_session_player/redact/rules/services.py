@@ -67,7 +67,7 @@ SERVICE_RULES: Final = (
     Rule(
         name="telegram-token",
         kind=Kind.TOKEN,
-        pattern=starts() + r"(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-]))",
+        pattern=starts() + r"(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{30,40}+(?![A-Za-z0-9_-]))",
         keywords=(":aa",),
         samples=("{d9}:AA{w33}", "https://api.telegram.org/bot{d10}:AA{w33}/getMe"),
         others=("{d9}:AA{w10}",),
