@@ -81,7 +81,7 @@ _CODE: Final = re.compile(
       [A-Za-z_$]+\d{0,3}(?:(?:[?!]?\.|->|::)[A-Za-z_$]+\d{0,3})+(?:[(\[].*)?   # self.password, process.env.X
     | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*[)\]}>][;,.]?      # get_token(), os.environ["X"], list[str]
     | (?:sha\d{1,3}|md5):.*
-    | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[(?:\^|[a-zA-Z0-9]-[a-zA-Z0-9])).*   # a pattern
+    | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[[^\]]{0,40}(?:a-z|A-Z|0-9|\^)).*   # a pattern
     | (?!.*=$)/.* | [.~]{1,2}/.* | [A-Za-z]:[\\/].*        # a path
     | @[\w./-]+                                            # a decorator, a file
     """,
@@ -258,7 +258,9 @@ def is_bare_password(value: str) -> bool:
     >>> [is_bare_password(value) for value in ("user2", "hunter2", "a+b", "password1Input", "v2.1.0", "x1=item2")]
     [False, False, False, False, False, False]
     """
-    if len(value) < 6 or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+    if len(value) < 6 or not any(map(str.isalpha, value)):
+        return False
+    if not any(map(str.isdigit, value)) and not _has_random_part(value):
         return False
     if not is_password(value) or (_BARE_CODE.fullmatch(value) and not _is_jwt(value)):
         return False

@@ -87,6 +87,8 @@ _KEY: Final = (
             "subscription",
             "functions",
             "storage",
+            "shared",
+            "preshared",
         ]
     )
     + ")"
@@ -230,6 +232,27 @@ _FORMS: Final = (
             "$y$j9T${a22}${a43}",
         ),
         others=("$2 and $1", "$6$x$y", "costs $2y$10$"),
+    ),
+    Rule(
+        name="password-hash",
+        kind=Kind.PASSWORD,
+        pattern=r"\{S?SHA(?:256|512)?\}[A-Za-z0-9+/]{27,120}={0,2}",
+        keywords=("sha}", "sha256}", "sha512}"),
+        samples=("alice:{SHA}{b27}=", "userPassword: {SSHA}{b38}=="),
+        others=("{SHA}", "{sha}{h40}"),
+    ),
+    Rule(
+        name="cookie",
+        kind=Kind.COOKIE,
+        pattern=r"name\\{0,7}+\"\s{0,3}:\s{0,3}\\{0,7}+\"[\w.-]{0,40}?(?i:sess|sid|auth|jwt)[\w.-]{0,40}+\\{0,7}+\"\s{0,3},\s{0,30}"
+        r"\\{0,7}+\"value\\{0,7}+\"\s{0,3}:\s{0,3}\\{0,7}+\"(?P<secret>[^\s\"\\]++)",
+        keywords=('value"', "value\\"),
+        samples=(
+            '{"name": "session_id", "value": "{a24}", "domain": "x"}',
+            '{\\"name\\":\\"sid\\",\\"value\\":\\"{h32}\\"}',
+        ),
+        others=('{"name": "session", "value": "dark"}', '{"name": "author", "value": "alice"}'),
+        accepts=is_token,
     ),
     Rule(
         name="private-key",
