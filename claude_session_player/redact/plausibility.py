@@ -80,7 +80,7 @@ _CODE: Final = re.compile(
     r"""
       [A-Za-z_$]+\d{0,3}(?:(?:[?!]?\.|->|::)[A-Za-z_$]+\d{0,3})+(?:[(\[].*)?   # self.password, process.env.X
     | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*[)\]}>][;,.]?      # get_token(), os.environ["X"], list[str]
-    | (?:sha\d{1,3}|md5):.*
+    | (?:sha\d{1,3}|md5|arn|op|vault):.* | projects/.*       # a digest, the name of a secret somewhere else
     | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[[^\]]{0,40}(?:a-z|A-Z|0-9|\^)).*   # a pattern
     | (?!.*=$)/.* | [.~]{1,2}/.* | [A-Za-z]:[\\/].*        # a path
     | @[\w./-]+                                            # a decorator, a file
@@ -104,7 +104,7 @@ _NUMBER: Final = re.compile(r"[-+~<>≤≥]?[\d.,:/_ -]*[\d%](?:[a-zA-Z%]{1,3}|t
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VERSION: Final = re.compile(r"[v^~]?\d+(?:\.[\dx]+)+(?:-[a-z]+[.\d]*)?|\d{4}-\d\d-\d\dT?[\d:.Z+-]*")
 _NUMBERED: Final = re.compile(r"[A-Za-z]+\d{1,2}|\d{1,2}[a-z]{1,3}")
-_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*\d{0,3}[A-Za-z_]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*\d{0,5}[A-Za-z_]*")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
 
 
