@@ -22,6 +22,7 @@ SECRETS = [
     'DB_PASSWORD="⟦hunter2!x⟧"',
     "DB_PASSWORD: ${DB_PASSWORD:-⟦hunter2!x⟧}",
     "export FOO_TOKEN=⟦{a24}⟧",
+    "${API_KEY:-⟦{a24}⟧}",
     "GITHUB_PAT=⟦{a24}⟧",
     "JWT_SECRET=⟦kx83!jd92kS⟧",
     "  -e POSTGRES_PASSWORD=⟦hunter2!x⟧ -d postgres",

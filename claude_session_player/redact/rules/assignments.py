@@ -169,7 +169,7 @@ _ENVIRONMENT: Final = (
     ),
     _environment("secret", "SECRET", ("secret",), is_password),
     _environment(
-        "api-key", "(?:API|ACCESS|PRIVATE|ENCRYPTION|SIGNING|AUTH|ACCOUNT|MASTER)_?KEY", ("key=", "key_"), is_key
+        "api-key", "(?:API|ACCESS|PRIVATE|ENCRYPTION|SIGNING|AUTH|ACCOUNT|MASTER)_?KEY", _KEY_KEYWORDS, is_key
     ),
     _environment("token", "TOKEN|_PAT", ("token", "_pat"), is_token),
 )
