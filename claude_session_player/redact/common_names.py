@@ -30,10 +30,10 @@ GENERIC_USERS: Final = _words(
     file home project projects workspace workspaces work data tmp temp var opt local lib etc src mnt srv all none null
     nil true false undefined any other others current target old new x y xx xxx xxxx abc user-name user_name userid
     uid login logname somename someuser some-user some_user your-name your_username youruser your_user defaultuser
-    defaultuser0 all defaultapppool wdagutilityaccount lost+found localuser superuser sudo tty disk kmem mail news man
+    defaultuser0 defaultapppool wdagutilityaccount lost+found localuser superuser sudo tty disk kmem mail news man
     games backup lp uucp proxy messagebus systemd-network systemd-resolve _spotlight _www uid1000 replit replit-user
     trusted trustedinstaller nt interactive deploy deployer ftp ssh sshd hdfs spark hadoop airflow celery odoo rails
-    django flask python java ruby go rust cargo deno bun npm yarn web webapp api client
+    newuser olduser otheruser django flask python java ruby go rust cargo deno bun npm yarn web webapp api client
     """
 )
 """Users, groups and placeholders that many machines and documents have; in lower case."""
