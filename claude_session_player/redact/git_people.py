@@ -73,8 +73,7 @@ _PUSHED_BEFORE: Final = re.compile(r"(?:\A|\n|\\n)\s{0,4}\Z")
 def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
     """The address around a sign, and the name before an address in angle brackets."""
     domain = _DOMAIN.match(text, end)
-    local_start = _local_start(text, start)
-    if not domain or local_start == start:
+    if not domain or (local_start := _local_start(text, start)) == start:
         return
     local, host = text[local_start:start].lower(), _without_file(domain[0])
     if not host or local in SERVICE_MAILBOXES or "noreply" in local.replace("-", ""):

@@ -24,6 +24,8 @@ _BEFORE: Final = re.compile(
     rf"(?P<separator>{_SEPARATOR})\Z",
     re.IGNORECASE,
 )
+_PATH_SIGNS: Final = frozenset("/\\CFcf")
+"""Separators, and how they end in a URL."""
 _REACH: Final = 64
 _NAME: Final = re.compile(r"(?:[A-Za-z0-9_À-ɏ](?:[A-Za-z0-9_.À-ɏ-]|%20){0,63}+~?[0-9]?|[^\W\d_]{1,32}+)")
 _SPACED_NAME: Final = re.compile(rf"[\w.-]{{1,40}}(?: [\w.-]{{1,40}}){{1,3}}(?={_SEPARATOR})")
@@ -37,6 +39,8 @@ def home_in_path(text: str, start: int, end: int) -> Iterator[Sighting]:
     """The home directory around `users/` or `home/`, if the path begins with it."""
     is_users = text[start] in "uU"
     folder_end = start + (5 if is_users else 4)
+    if text[start - 1 : start] not in _PATH_SIGNS:
+        return
     if before := _BEFORE.search(text[max(0, start - _REACH) : start]):
         drive = before["drive"]
         first = start - len(before[0])
