@@ -81,6 +81,7 @@ def test_home_directory_is_masked_in_every_spelling(text: str, expected: str) ->
         "/Users/$USER/x",
         "/home/user-1/x",
         "/home/index.html",
+        'href="/home/settings/x" from "@/home/utils"',
         "src/home/Header.tsx",
         "https://example.com/home/news/x",
         "app/Users/List/x",
@@ -331,6 +332,7 @@ def test_fields_of_bridges_and_accounts_are_masked_as_a_whole() -> None:
     [
         ("http://192.168.0.7:80/", "http://ip-1:80/"),
         ("10.1.2.3, 172.20.0.5.", "ip-1, ip-2."),
+        ("ssh root@10.1.2.3", "ssh root@ip-1"),
         ("fd12:3456:789a::1", "ip-1"),
         ("ether 3c:22:fb:11:22:33", "ether mac-1"),
         ("? (192.168.1.9) at 3c:22:fb:11:22:34 on en0", "? (ip-1) at mac-1 on en0"),
