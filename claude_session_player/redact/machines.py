@@ -80,7 +80,7 @@ _LISTED: Final = re.compile(
 
 _OCTETS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _NOT_IP_BEFORE: Final = re.compile(
-    r"(?:[\w.^~+]|==|>=|<=|[\w]-|\b(?:version|ver|release|build|tag|rev)\\{0,4}[\"']?\s{0,2}[:=]?\s{0,2}\\{0,4}[\"']?v?|[A-Za-z]/)\Z",
+    r"(?:[\w.^~+]|==|>=|<=|[\w]-|\b(?:version|ver|release|build|tag|rev)\\{0,4}[\"']?\s{0,2}[:=]?\s{0,2}\\{0,4}[\"']?v?|[\w~]/)\Z",
     re.IGNORECASE,
 )
 _NETWORKS: Final = tuple(
