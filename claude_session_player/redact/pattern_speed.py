@@ -1,0 +1,212 @@
+"""How fast a pattern is on the worst texts that can be made for it: one that takes far longer than linear time is slow.
+
+The texts grow from a single character. As long as a search takes next to no time, or no more per character than before,
+the next text is twice as long, else a fifth longer: so a pattern that takes exponential time is caught before it hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+WHEN_LOADED: Final = 64 << 10
+"""Characters of the longest text that is tried whenever a rule is loaded."""
+WHEN_CHECKED: Final = 1 << 20
+"""Characters of the longest text that is tried by `redact check`."""
+_SHORT: Final = 1024
+"""Characters up to which all texts grow; after that, only those that took longest do."""
+_MOST_LONG: Final = 3
+_FLOOR: Final = 0.05
+_PER_CHARACTER: Final = 3e-6
+"""Seconds: a search may take the floor and as much for each character. A linear one takes a hundredth of that."""
+_NO_TIME: Final = 50e-6
+"""Seconds: if time grows exponentially, it is the square of this, in steps, for a text that is twice as long."""
+_STEADY: Final = 1.5
+_CLOCK: Final[Callable[[], float]] = time.thread_time if os.name == "posix" else time.perf_counter
+"""The time of this thread alone, where it is exact: a busy machine makes no pattern slow."""
+
+_USUAL: Final = "a0A _-./=:\"'\n@+,"
+"""Characters that patterns are often about."""
+_ENDS: Final = ("!", "\n!")
+"""What most patterns do not expect, so that they try all else before they give up."""
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]{2,}")
+_ESCAPE: Final = re.compile(r"\\[A-Za-z]|\?P?<?\w*>?|\{[\d,]*\}")
+_BREAK: Final = re.compile(r"[^A-Za-z0-9]+")
+_MOST_CHARACTERS: Final = 18
+_MOST_IN_PAIRS: Final = 6
+_MOST_WORDS: Final = 4
+_MOST_PREFIXES: Final = 4
+_SHOWN: Final = 5
+_LONGEST_WORD: Final = 512
+
+
+class SlowText(NamedTuple):
+    """A text on which a pattern takes far too long."""
+
+    text: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{shortened(self.text)} ({len(self.text):,} characters) takes {self.seconds:.2g} s"
+
+
+class PatternSpeed(NamedTuple):
+    """How long a pattern took on the worst texts."""
+
+    seconds: float
+    """For the longest text that was tried."""
+    slow: SlowText | None
+    """The first text on which it was far too slow, if there is one."""
+
+
+class _Family(NamedTuple):
+    """Texts of any length: a prefix, a unit that is repeated, and an end. A `whole` one grows from both of its ends."""
+
+    prefix: str
+    unit: str
+    end: str = ""
+    whole: bool = False
+
+    def text(self, size: int) -> str:
+        """The text with this many characters between prefix and end."""
+        if self.whole and size < len(self.unit):
+            return self.unit[: (size + 1) // 2] + self.unit[len(self.unit) - size // 2 :]
+        repeated = self.unit * (size // len(self.unit) + 1)
+        return self.prefix + repeated[:size] + self.end
+
+
+def measure_pattern(
+    pattern: re.Pattern[str],
+    *,
+    samples: Iterable[str] = (),
+    keywords: Iterable[str] = (),
+    longest: int = WHEN_LOADED,
+    matches_whole: bool = False,
+    clock: Callable[[], float] = _CLOCK,
+) -> PatternSpeed:
+    """Search hostile texts of up to `longest` characters, made from a pattern, its keywords and its samples.
+
+    With `matches_whole`, they are not searched, but compared with the pattern as a whole.
+
+    >>> str(measure_pattern(re.compile("(a+)+$")).slow).partition(" (")[0]
+    "'aaaaa…a!'"
+    >>> measure_pattern(re.compile("tea_[a-z0-9]{20,40}"), keywords=["tea_"]).slow is None
+    True
+    """
+    search = _Search(pattern, clock, matches_whole=matches_whole)
+    took: list[tuple[float, _Family]] = []
+    for family in _families(pattern.pattern, list(samples), list(keywords)):
+        seconds = search.grow(family, 1, min(_SHORT, longest))
+        if search.slow is not None:
+            return PatternSpeed(seconds, search.slow)
+        took.append((seconds, family))
+    slowest = max((seconds for seconds, _ in took), default=0.0)
+    if longest > _SHORT:
+        worst = sorted(took, key=lambda one: one[0], reverse=True)[:_MOST_LONG]
+        slowest = 0.0
+        for _, family in worst:
+            slowest = max(slowest, search.grow(family, _SHORT, longest))
+            if search.slow is not None:
+                break
+    return PatternSpeed(slowest, search.slow)
+
+
+class _Search:
+    """Searches texts that grow, until one takes too long."""
+
+    def __init__(self, pattern: re.Pattern[str], clock: Callable[[], float], *, matches_whole: bool) -> None:
+        self._pattern = pattern
+        self._matches_whole = matches_whole
+        self._clock = clock
+        self.slow: SlowText | None = None
+
+    def grow(self, family: _Family, size: int, longest: int) -> float:
+        """Search texts of a family of more and more characters; gives the seconds for the last one."""
+        before = 0.0
+        while True:
+            text = family.text(size)
+            seconds = self._seconds(text)
+            if seconds > _limit(text):
+                seconds = min(seconds, self._seconds(text))
+            if seconds > _limit(text):
+                self.slow = SlowText(text, seconds)
+                return seconds
+            if size >= longest:
+                return seconds
+            is_steady = seconds < _NO_TIME or seconds / size <= _STEADY * before
+            before = seconds / size
+            size = min(longest, 2 * size if is_steady else max(size + 1, size * 6 // 5))
+
+    def _seconds(self, text: str) -> float:
+        start = self._clock()
+        if self._matches_whole:
+            self._pattern.fullmatch(text)
+        else:
+            for _ in self._pattern.finditer(text):
+                pass
+        return self._clock() - start
+
+
+def _limit(text: str) -> float:
+    return _FLOOR + len(text) * _PER_CHARACTER
+
+
+def _families(pattern: str, samples: Sequence[str], keywords: Sequence[str]) -> Iterator[_Family]:
+    """Texts that are hard for a pattern, the simplest first."""
+    literal = _ESCAPE.sub(" ", pattern)
+    words = [*keywords, *(word for word in _WORD.findall(literal) if not word.isdigit())][: 2 * _MOST_WORDS]
+    samples = [sample[:_LONGEST_WORD] for sample in samples[:_MOST_WORDS] if sample]
+    characters = _distinct((*_alphanumeric(literal), *_alphanumeric("".join(samples))[:3], *_USUAL, *_marks(samples)))
+    characters = characters[:_MOST_CHARACTERS]
+    pairs = ["".join(pair) for pair in combinations(characters[:_MOST_IN_PAIRS], 2)]
+    prefixes = _distinct((*_prefixes(samples, keywords), *words))[:_MOST_PREFIXES]
+    for unit in characters:
+        for end in _ENDS:
+            yield _Family("", unit, end)
+    for unit in _distinct((*prefixes, *words, *pairs)):
+        yield _Family("", unit, _ENDS[0])
+    for sample in samples:
+        yield _Family("", sample, whole=True)
+        yield _Family("", sample, _ENDS[1])
+        yield _Family("", sample[: 2 * len(sample) // 3] or sample, _ENDS[0])
+    for prefix in prefixes:
+        for unit in (*characters, *pairs[:_MOST_IN_PAIRS]):
+            yield _Family(prefix, unit, _ENDS[1])
+
+
+def _prefixes(samples: Iterable[str], keywords: Iterable[str]) -> Iterator[str]:
+    """Texts after which the variable part of a match may begin."""
+    for sample in samples:
+        for keyword in keywords:
+            if (at := sample.lower().find(keyword)) >= 0:
+                yield sample[: at + len(keyword)]
+        for match in list(_BREAK.finditer(sample))[:2]:
+            yield sample[: match.end()]
+
+
+def _alphanumeric(text: str) -> list[str]:
+    """The first letters and digits of a text, each once."""
+    return _distinct(char for char in text if char.isalnum())[: _MOST_CHARACTERS // 3]
+
+
+def _marks(samples: Iterable[str]) -> list[str]:
+    return _distinct(char for sample in samples for char in sample if not char.isalnum())
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def shortened(text: str) -> str:
+    """A text in quotes, without its middle.
+
+    >>> shortened("a" * 30 + "!"), shortened("a b")
+    ("'aaaaa…a!'", "'a b'")
+    """
+    return repr(text if len(text) <= 2 * _SHOWN else f"{text[:_SHOWN]}…{text[-2:]}")
