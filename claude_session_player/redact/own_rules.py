@@ -14,7 +14,7 @@ from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.redact.rule import Find, Rule
     from claude_session_player.redact.rule_file import RuleFile
@@ -78,7 +78,7 @@ def load_own_rules(paths: Sequence[str] = (), directory: str | None = None) -> O
         patterns=tuple(pattern for _, file in files for pattern in file.patterns),
         switched_off=frozenset().union(*(file.switched_off for _, file in files)),
         sources=tuple(source.path for source, _ in files),
-        notes=tuple(note for source, file in files if source.is_project and (note := _note(file))),
+        notes=tuple(allowance_notes(files)),
     )
 
 
@@ -101,6 +101,13 @@ def read_rule_files(sources: Sequence[RuleSource]) -> list[tuple[RuleSource, Rul
             if (other := places.setdefault(rule.name, place)) != place:
                 raise BadRules(f"{place}: the name is not unique, see {other}: choose another")
     return files
+
+
+def allowance_notes(files: Iterable[tuple[RuleSource, RuleFile]]) -> Iterator[str]:
+    """What files of projects allow, one line each: such a file may have come with a repository."""
+    for source, file in files:
+        if source.is_project and (allowed := _allowed(file)):
+            yield f"{path_from_cwd(display_path(file.path))} {allowed}"
 
 
 def _in_use(directory: str | None) -> Iterator[RuleSource]:
@@ -132,12 +139,12 @@ def _project_file(directory: str | None) -> str | None:
     return next((path for path in paths if os.path.lexists(path)), None)
 
 
-def _note(file: RuleFile) -> str:
-    """What the file of a project allows; empty if it allows nothing."""
+def _allowed(file: RuleFile) -> str:
+    """What a file allows; empty if it allows nothing."""
     allowed = [plural(len(file.values), "value")] if file.values else []
     allowed += [plural(len(file.patterns), "pattern") + " of values"] if file.patterns else []
     parts = [f"allows {' and '.join(allowed)}"] if allowed else []
     if file.switched_off:
         names = ", ".join(sorted(file.switched_off))
         parts.append(f"switches off the rule{'s' if len(file.switched_off) > 1 else ''} {names}")
-    return f"{path_from_cwd(display_path(file.path))} {' and '.join(parts)}" if parts else ""
+    return " and ".join(parts)

@@ -35,9 +35,11 @@ _USUAL: Final = "a0A _-./=:\"'\n@+,"
 """Characters that patterns are often about."""
 _ENDS: Final = ("!", "\n!")
 """What most patterns do not expect, so that they try all else before they give up."""
-_WORD: Final = re.compile(r"[A-Za-z0-9_-]{2,}")
+_WORD: Final = re.compile(r"[^\s()\[\]{}|*+?.^$\\]{2,}")
+"""What stands in a pattern for itself."""
 _ESCAPE: Final = re.compile(r"\\[A-Za-z]|\?P?<?\w*>?|\{[\d,]*\}")
 _BREAK: Final = re.compile(r"[^A-Za-z0-9]+")
+_PIECE: Final = re.compile(r"[A-Za-z0-9]{1,20}[^A-Za-z0-9]")
 _MOST_CHARACTERS: Final = 18
 _MOST_IN_PAIRS: Final = 6
 _MOST_WORDS: Final = 4
@@ -165,6 +167,7 @@ def _families(pattern: str, samples: Sequence[str], keywords: Sequence[str]) -> 
     characters = _distinct((*_alphanumeric(literal), *_alphanumeric("".join(samples))[:3], *_USUAL, *_marks(samples)))
     characters = characters[:_MOST_CHARACTERS]
     pairs = ["".join(pair) for pair in combinations(characters[:_MOST_IN_PAIRS], 2)]
+    pieces = _distinct(piece for sample in samples for piece in _PIECE.findall(sample))[:_MOST_WORDS]
     prefixes = _distinct((*_prefixes(samples, keywords), *words))[:_MOST_PREFIXES]
     for unit in characters:
         for end in _ENDS:
@@ -176,7 +179,7 @@ def _families(pattern: str, samples: Sequence[str], keywords: Sequence[str]) -> 
         yield _Family("", sample, _ENDS[1])
         yield _Family("", sample[: 2 * len(sample) // 3] or sample, _ENDS[0])
     for prefix in prefixes:
-        for unit in (*characters, *pairs[:_MOST_IN_PAIRS]):
+        for unit in (*characters, *pairs[:_MOST_WORDS], *pieces):
             yield _Family(prefix, unit, _ENDS[1])
 
 

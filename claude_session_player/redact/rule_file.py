@@ -63,13 +63,17 @@ def read_rule_file(path: str) -> RuleFile:
     return _Reader(path, text).rule_file(_parse(path, text))
 
 
-@cache
-def builtin_names() -> tuple[str, ...]:
-    """The names of the rules that the program comes with."""
+def builtin_rules() -> tuple[Rule, ...]:
+    """The rules that the program comes with."""
     from claude_session_player.redact.identity import IDENTITY_RULES
     from claude_session_player.redact.rules import SECRET_RULES
 
-    return tuple(dict.fromkeys(rule.name for rule in (*SECRET_RULES, *IDENTITY_RULES)))
+    return (*SECRET_RULES, *IDENTITY_RULES)
+
+
+@cache
+def _builtin_names() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(rule.name for rule in builtin_rules()))
 
 
 def _read(path: str) -> str:
@@ -166,8 +170,8 @@ class _Reader:
         place = self._place("allow", "rules")
         names = self._texts(place, table, "rules")
         for name in names:
-            if name not in builtin_names():
-                self._fail(place, f"rules: there is no built-in rule {_quoted(name)}{_meant(name, builtin_names())}")
+            if name not in _builtin_names():
+                self._fail(place, f"rules: there is no built-in rule {_quoted(name)}{_meant(name, _builtin_names())}")
         return RuleFile(self._path, (), frozenset(values), tuple(patterns), frozenset(names))
 
     def _check_allowing(self, place: str, number: int, pattern: re.Pattern[str]) -> None:
@@ -186,7 +190,7 @@ class _Reader:
         if not _NAME.fullmatch(name):
             advice = "use 2 to 41 lower case letters and digits, with single dashes between them"
             self._fail(place, f"the name {_quoted(name)} cannot be a mask: {advice}")
-        if name in builtin_names() or name in _RESERVED:
+        if name in _builtin_names() or name in _RESERVED:
             self._fail(place, f"the name {name} has another meaning already: choose another")
         if name in others:
             self._fail(place, f"the name is not unique, see {others[name]}: choose another")
