@@ -85,7 +85,14 @@ def load_own_rules(paths: Sequence[str] = (), directory: str | None = None) -> O
 def rule_sources(paths: Sequence[str] = (), directory: str | None = None) -> list[RuleSource]:
     """The files that are named, each once; without any, those that are in use in a directory."""
     sources = [RuleSource(path) for path in paths] or list(_in_use(directory))
-    return list({os.path.realpath(source.path): source for source in reversed(sources)}.values())[::-1]
+    return list({_real_path(source.path): source for source in reversed(sources)}.values())[::-1]
+
+
+def _real_path(path: str) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # no path at all, which whoever reads the file will say
+        return path
 
 
 def read_rule_files(sources: Sequence[RuleSource]) -> list[tuple[RuleSource, RuleFile]]:

@@ -19,6 +19,8 @@ WHEN_LOADED: Final = 64 << 10
 """Characters of the longest text that is tried whenever a rule is loaded."""
 WHEN_CHECKED: Final = 1 << 20
 """Characters of the longest text that is tried by `redact check`."""
+_SHORTEST: Final = 16
+"""Characters of the first texts, which are the easiest to read in a message."""
 _SHORT: Final = 1024
 """Characters up to which all texts grow; after that, only those that took longest do."""
 _MOST_LONG: Final = 3
@@ -43,9 +45,8 @@ _PIECE: Final = re.compile(r"[A-Za-z0-9]{1,20}[^A-Za-z0-9]")
 _MOST_CHARACTERS: Final = 18
 _MOST_IN_PAIRS: Final = 6
 _MOST_WORDS: Final = 4
-_MOST_PREFIXES: Final = 4
 _SHOWN: Final = 5
-_LONGEST_WORD: Final = 512
+_LONGEST_SAMPLE: Final = 256
 
 
 class SlowText(NamedTuple):
@@ -68,17 +69,14 @@ class PatternSpeed(NamedTuple):
 
 
 class _Family(NamedTuple):
-    """Texts of any length: a prefix, a unit that is repeated, and an end. A `whole` one grows from both of its ends."""
+    """Texts of any length: a prefix, a unit that is repeated, and an end."""
 
     prefix: str
     unit: str
-    end: str = ""
-    whole: bool = False
+    end: str
 
     def text(self, size: int) -> str:
         """The text with this many characters between prefix and end."""
-        if self.whole and size < len(self.unit):
-            return self.unit[: (size + 1) // 2] + self.unit[len(self.unit) - size // 2 :]
         repeated = self.unit * (size // len(self.unit) + 1)
         return self.prefix + repeated[:size] + self.end
 
@@ -102,48 +100,69 @@ def measure_pattern(
     True
     """
     search = _Search(pattern, clock, matches_whole=matches_whole)
-    took: list[tuple[float, _Family]] = []
-    for family in _families(pattern.pattern, list(samples), list(keywords)):
-        seconds = search.grow(family, 1, min(_SHORT, longest))
-        if search.slow is not None:
-            return PatternSpeed(seconds, search.slow)
-        took.append((seconds, family))
-    slowest = max((seconds for seconds, _ in took), default=0.0)
-    if longest > _SHORT:
-        worst = sorted(took, key=lambda one: one[0], reverse=True)[:_MOST_LONG]
-        slowest = 0.0
-        for _, family in worst:
-            slowest = max(slowest, search.grow(family, _SHORT, longest))
-            if search.slow is not None:
-                break
-    return PatternSpeed(slowest, search.slow)
+    parts = _parts(pattern.pattern, [sample[:_LONGEST_SAMPLE] for sample in samples], list(keywords))
+    try:
+        for unit in parts.characters:
+            search.grow(_Family("", unit, _ENDS[0]), 1, _SHORTEST)
+        for text in (*parts.prefixes, *parts.units, *parts.samples):
+            search.grow_prefix(text, (*_ENDS, *parts.characters, text[-1]))
+        took = [(search.grow(family, 1, min(_SHORT, longest)), family) for family in _families(parts)]
+        took.sort(key=lambda one: one[0], reverse=True)
+        if longest <= _SHORT:
+            return PatternSpeed(took[0][0], None)
+        return PatternSpeed(max(search.grow(family, _SHORT, longest) for _, family in took[:_MOST_LONG]), None)
+    except _TooSlow as error:
+        return PatternSpeed(error.slow.seconds, error.slow)
+
+
+class _TooSlow(Exception):
+    """A text takes too long."""
+
+    def __init__(self, slow: SlowText) -> None:
+        super().__init__(str(slow))
+        self.slow = slow
 
 
 class _Search:
-    """Searches texts that grow, until one takes too long."""
+    """Searches texts that grow, until one takes too long, which raises `_TooSlow`."""
 
     def __init__(self, pattern: re.Pattern[str], clock: Callable[[], float], *, matches_whole: bool) -> None:
         self._pattern = pattern
         self._matches_whole = matches_whole
         self._clock = clock
-        self.slow: SlowText | None = None
 
     def grow(self, family: _Family, size: int, longest: int) -> float:
         """Search texts of a family of more and more characters; gives the seconds for the last one."""
         before = 0.0
         while True:
-            text = family.text(size)
-            seconds = self._seconds(text)
-            if seconds > _limit(text):
-                seconds = min(seconds, self._seconds(text))
-            if seconds > _limit(text):
-                self.slow = SlowText(text, seconds)
-                return seconds
+            seconds = self._try(family.text(size))
             if size >= longest:
                 return seconds
             is_steady = seconds < _NO_TIME or seconds / size <= _STEADY * before
             before = seconds / size
             size = min(longest, 2 * size if is_steady else max(size + 1, size * 6 // 5))
+
+    def grow_prefix(self, text: str, ends: Iterable[str]) -> None:
+        """Search the beginnings of a text, each followed by what may make the pattern fail at that place.
+
+        Where it fails decides how long it takes, so none of the other texts would show it in time.
+        """
+        ends = _distinct(ends)
+        size = 1
+        while True:
+            slowest = max(self._try(text[:size] + end) for end in ends)
+            if size >= len(text):
+                return
+            is_fast = slowest < _NO_TIME / 5 + size * _PER_CHARACTER / 50
+            size = min(len(text), size + (4 if is_fast else 1))
+
+    def _try(self, text: str) -> float:
+        seconds = self._seconds(text)
+        if seconds > _limit(text):
+            seconds = min(seconds, self._seconds(text))
+        if seconds > _limit(text):
+            raise _TooSlow(SlowText(text, seconds))
+        return seconds
 
     def _seconds(self, text: str) -> float:
         start = self._clock()
@@ -159,27 +178,45 @@ def _limit(text: str) -> float:
     return _FLOOR + len(text) * _PER_CHARACTER
 
 
-def _families(pattern: str, samples: Sequence[str], keywords: Sequence[str]) -> Iterator[_Family]:
-    """Texts that are hard for a pattern, the simplest first."""
+class _Parts(NamedTuple):
+    """What hostile texts are made of."""
+
+    characters: list[str]
+    pairs: list[str]
+    units: list[str]
+    """Words of the pattern, and pieces of the samples."""
+    prefixes: list[str]
+    samples: list[str]
+
+
+def _parts(pattern: str, samples: Sequence[str], keywords: Sequence[str]) -> _Parts:
+    samples = _distinct(samples)[:_MOST_WORDS]
     literal = _ESCAPE.sub(" ", pattern)
-    words = [*keywords, *(word for word in _WORD.findall(literal) if not word.isdigit())][: 2 * _MOST_WORDS]
-    samples = [sample[:_LONGEST_WORD] for sample in samples[:_MOST_WORDS] if sample]
+    words = _distinct((*keywords, *(word for word in _WORD.findall(literal) if not word.isdigit())))
     characters = _distinct((*_alphanumeric(literal), *_alphanumeric("".join(samples))[:3], *_USUAL, *_marks(samples)))
-    characters = characters[:_MOST_CHARACTERS]
-    pairs = ["".join(pair) for pair in combinations(characters[:_MOST_IN_PAIRS], 2)]
-    pieces = _distinct(piece for sample in samples for piece in _PIECE.findall(sample))[:_MOST_WORDS]
-    prefixes = _distinct((*_prefixes(samples, keywords), *words))[:_MOST_PREFIXES]
-    for unit in characters:
+    pieces = _distinct(piece for sample in samples for piece in _PIECE.findall(sample))
+    return _Parts(
+        characters[:_MOST_CHARACTERS],
+        ["".join(pair) for pair in combinations(characters[:_MOST_IN_PAIRS], 2)],
+        [*words[: 2 * _MOST_WORDS], *pieces[:_MOST_WORDS]],
+        _distinct((*_prefixes(samples, keywords), *words))[:_MOST_WORDS],
+        samples,
+    )
+
+
+def _families(parts: _Parts) -> Iterator[_Family]:
+    """Texts that are hard for a pattern, the simplest first."""
+    for unit in parts.characters:
         for end in _ENDS:
             yield _Family("", unit, end)
-    for unit in _distinct((*prefixes, *words, *pairs)):
+    for unit in _distinct((*parts.prefixes, *parts.units, *parts.pairs)):
         yield _Family("", unit, _ENDS[0])
-    for sample in samples:
-        yield _Family("", sample, whole=True)
+    for sample in parts.samples:
         yield _Family("", sample, _ENDS[1])
         yield _Family("", sample[: 2 * len(sample) // 3] or sample, _ENDS[0])
-    for prefix in prefixes:
-        for unit in (*characters, *pairs[:_MOST_WORDS], *pieces):
+        yield _Family(sample, parts.characters[0], _ENDS[1])
+    for prefix in parts.prefixes:
+        for unit in (*parts.characters, *parts.pairs[:_MOST_WORDS], *parts.units[-_MOST_WORDS:]):
             yield _Family(prefix, unit, _ENDS[1])
 
 

@@ -291,5 +291,5 @@ def _quoted(name: str) -> str:
 
 
 def _meant(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, known, n=1)
+    near = get_close_matches(name, known, n=1, cutoff=0.7)
     return f": did you mean {near[0]}?" if near else ""
