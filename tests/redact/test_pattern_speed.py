@@ -136,6 +136,16 @@ def test_linear_time_is_measured_up_to_the_limit_on_few_texts() -> None:
     assert sum(sizes) < 20 * WHEN_LOADED, "a rule must not take long to load"
 
 
+def test_a_pattern_that_is_slow_on_a_megabyte_only_is_caught_when_it_is_checked() -> None:
+    def cost(size: int) -> float:
+        return 2e-11 * size**2
+
+    assert measure(cost, WHEN_LOADED)[0].slow is None
+    slow = measure(cost, WHEN_CHECKED)[0].slow
+    assert slow is not None
+    assert len(slow.text) > 2 * WHEN_LOADED
+
+
 def test_a_single_delay_makes_no_pattern_slow() -> None:
     delays = iter([5.0])
     speed, _ = measure(lambda size: next(delays, 0.0) if size > 500 else 0.0)
