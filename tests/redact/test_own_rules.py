@@ -182,6 +182,15 @@ def test_values_that_are_allowed_are_not_masked(tmp_path: Path) -> None:
     assert Redactor(own=own).text(other) == "[anthropic-key-1]"
 
 
+def test_an_allowed_value_that_begins_like_a_secret_is_not_masked_in_part(tmp_path: Path) -> None:
+    example = f"{ANTHROPIC[:-20]}{expand('{w18}')}AA"
+    own = load(tmp_path, f"[allow]\nvalues = ['{example}', '{ANTHROPIC[:-40]}']\n")
+    text = f"{ANTHROPIC} {example} {ANTHROPIC}"
+    assert Redactor(own=own).text(text) == f"[anthropic-key-1] {example} [anthropic-key-1]"
+    known = KnownValue("KEY", example[10:30])
+    assert "[known-value-1]" in Redactor(own=own, known=[known]).text(example)
+
+
 def test_patterns_that_are_allowed_match_whole_values(tmp_path: Path) -> None:
     own = load(tmp_path, "[allow]\npatterns = ['^sk-ant-.*EXAMPLE$', 'api03']\n")
     example = expand("sk-ant-api03-{w93}EXAMPLE", 1)
