@@ -31,6 +31,8 @@ EXPONENTIAL = [
     r"key=(?P<secret>(?:[a-z0-9]+-?)+)!",
     r"([A-Z]{2,}\d*)+#",
     r"(?:[a-z]{8}|[a-z]{8})*!",
+    r"[a-z]{20}(?:[a-z]+)+$",
+    r"tea_[a-z0-9]{40}(?:[a-z0-9]+)+!",
     r"([a-zA-Z0-9])(([\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+",
 ]
 POLYNOMIAL = [r"x*y", r"\w+@", r"\s*tea\s*=\s*x", r"tea=.*secret", r"key.*token.*secret"]
