@@ -20,7 +20,7 @@ GROUPS: Final = {
     "Find": ("find", "browse", "list", "projects", "get", "index"),
     "Read": ("show", "prompts", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
-    "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
+    "Keep": ("archive", "restore", "clean", "verify", "secrets", "repair", "locks"),
     "Share": ("export",),
     "Help": ("help", "completion"),
 }
@@ -145,6 +145,7 @@ _SYNONYMS: Final = {
     "tree": ("graph", "outline", "forks", "subagents", "agents"),
     "files": ("diff", "changes", "edits", "blame"),
     "verify": ("check", "validate", "doctor", "lint", "fsck"),
+    "secrets": ("audit", "leaks", "leak", "scan", "secret", "credentials", "passwords"),
     "repair": ("fix", "recover"),
     "clean": ("delete", "rm", "remove", "del", "purge", "prune", "cleanup"),
     "archive": ("backup", "pack"),

@@ -79,15 +79,21 @@ class Redactor:
             [rule for rule in (*(own.rules if own else ()), *_secret_rules()) if not self._keep.has(rule)]
         )
         self._masks = MaskTable()
-        self._values = ValueTable()
-        for one in known:
-            self._values.add_known(KNOWN_RULE, one.value)
+        self._known = tuple(known)
         kept = frozenset(kind for kind in Kind if self._keep.has_kind(kind))
         self._identity = None if self._keeps_identity else Identity(kept)
         self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
         """Short texts that were masked before, with their masks."""
         self._changes = (0, 0)
         """What was known then."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the secrets that were learned, but not those that a user named."""
+        self._masked.clear()
+        self._values = ValueTable()
+        for one in self._known:
+            self._values.add_known(KNOWN_RULE, one.value)
 
     @cached_property
     def _keeps_identity(self) -> bool:
@@ -132,6 +138,15 @@ class Redactor:
                 if find.start < end and start < find.end and not (start <= find.start and find.end <= end):
                     part = text[max(find.start, start) : min(find.end, end)]
                     self._values.add_piece(find.rule, find.value, part)
+
+    def secrets(self, text: str, key: str = "") -> list[Find]:
+        """The secrets that a text shows by itself, whatever was learned."""
+        return self._secrets(text, key)
+
+    def learn_finds(self, finds: Iterable[Find]) -> None:
+        """Learn secrets that were found."""
+        for find in finds:
+            self._values.add(find.rule, find.value)
 
     def _learned(self, key: str, text: str, field: str) -> str:
         self.learn(text, key)
@@ -197,6 +212,20 @@ class Redactor:
         masked = "".join((*pieces, text[at:]))
         masks = [(rule, mask, _preview(masked, start, end)) for start, end, rule, mask in spans]
         return masked, masks + [(_IMAGE_RULE, IMAGE_MARK, IMAGE_MARK)] * images
+
+    def finds(self, text: str, key: str = "") -> list[Find]:
+        """What `masked` masks in a text, from left to right, without overlaps."""
+        return self._finds(text, key)
+
+    @property
+    def scanner(self) -> Scanner:
+        """Applies the rules."""
+        return self._scanner
+
+    @property
+    def values(self) -> ValueTable:
+        """The values that are masked wherever they stand."""
+        return self._values
 
     def _finds(self, text: str, key: str) -> list[Find]:
         """All that is masked in a text, from left to right, without overlaps."""
