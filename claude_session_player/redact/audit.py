@@ -40,6 +40,7 @@ _KEY_BYTES: Final = 32
 _KINDS: Final = {kind.word: kind for kind in Kind}
 OWN: Final = "rules"
 """Names the rules of this package and of the user, as what found a secret."""
+KINGFISHER: Final = "kingfisher"
 _TASK: Final[WorkerTask[AuditJob, SessionSecrets]] = WorkerTask(audit_session.__module__, audit_session.__name__)
 
 
@@ -100,6 +101,8 @@ class AuditRules(NamedTuple):
 
 
 _ALL_RULES: Final = AuditRules()
+TextKey = tuple[int, int, int | None, str]
+"""Names a text: by the numbers of its session, its file and its line, and its field."""
 
 
 class SessionGroup(NamedTuple):
@@ -149,8 +152,10 @@ class Audit:
         """The files of sessions with secrets or problems."""
         self._problems: list[ReadProblem] = []
         self._file_count = 0
-        self.deep: dict[int, list[FoundSecret]] = {}
-        """What another program found, by the numbers of sessions."""
+        self._deep: dict[int, dict[bytes, FoundSecret]] = {}
+        """What kingfisher found, by the numbers of sessions."""
+        self._hidden: set[TextKey] = set()
+        """Texts in which kingfisher found more."""
 
     def jobs(self) -> Iterator[AuditJob]:
         """A job for each session."""
@@ -160,7 +165,8 @@ class Audit:
                 try:
                     files = tuple(map(self._store.unpacked, files))
                 except SessionError as error:
-                    self._problems.append(ReadProblem(group.files[0].name, str(error)))
+                    problem = ReadProblem(group.files[0].name, str(error))
+                    self._problems += [problem] if problem not in self._problems else []
                     continue
             audited = tuple(_audited_files(files))
             yield AuditJob(number, audited, sum(_size(file.path) for file in audited), self._data)
@@ -194,9 +200,34 @@ class Audit:
         if not result.secrets:
             self._files[result.number] = ()
 
-    def note_files(self, job: AuditJob) -> None:
-        """Remember the files of a session again: another program found something there."""
+    def add_deep(self, job: AuditJob, secret: FoundSecret) -> None:
+        """Take in what another program found in a session."""
         self._files[job.number] = job.files
+        of_session = self._deep.setdefault(job.number, {})
+        known = of_session.get(secret.digest)
+        if known is not None:
+            secret = known._replace(
+                occurrences=known.occurrences + secret.occurrences,
+                places=[*known.places, *secret.places][:MOST_PLACES],
+                first=min(known.first, secret.first),
+                last=max(known.last, secret.last),
+            )
+        of_session[secret.digest] = secret
+
+    def hide_previews(self, job: AuditJob, file: int, line: int | None, field: str) -> None:
+        """Show nothing around the secrets of a text: what kingfisher found there was not masked in it."""
+        self._hidden.add((job.number, file, line if job.files[file].has_lines else None, field))
+
+    def _visible(self, number: int, secret: FoundSecret) -> FoundSecret:
+        """The same secret without previews of such texts."""
+        files = self._files[number]
+        places = [
+            place._replace(preview=(secret.digest,))
+            if (number, place.file, place.line if files[place.file].has_lines else None, place.field) in self._hidden
+            else place
+            for place in secret.places
+        ]
+        return secret._replace(places=places)
 
     def report(self) -> SecretsReport:
         """All that was found, in the order of the sessions, whichever was read first."""
@@ -204,9 +235,9 @@ class Audit:
         for number in sorted(self._done):
             group = self._groups[number]
             for secret in self._done[number].secrets:
-                collected.add(number, group.id, self._files[number], secret, OWN)
-            for secret in self.deep.get(number, ()):
-                collected.add(number, group.id, self._files[number], secret, "kingfisher")
+                collected.add(number, group.id, self._files[number], self._visible(number, secret), OWN)
+            for secret in self._deep.get(number, {}).values():
+                collected.add(number, group.id, self._files[number], secret, KINGFISHER)
         found = list(self._done.values())
         return SecretsReport(
             sessions=len(self._groups),
@@ -264,15 +295,15 @@ def _to_secret(
         for place in secret.places
     )
     distinct = dict.fromkeys(place for place, _ in zip(places, range(MOST_PLACES), strict=False))
-    own = [row[3] for row in rows if row[4] == OWN]
+    counted = [row[3] for row in rows if row[4] == OWN] or [row[3] for row in rows]
     return Secret(
         kind=_KINDS[best.kind],
         rule=best.rule,
         mask=mask,
         found_by=tuple(dict.fromkeys(row[4] for row in rows)),
-        occurrences=sum(secret.occurrences for secret in own or [row[3] for row in rows]),
-        first=min(row[3].first for row in rows),
-        last=max(row[3].last for row in rows),
+        occurrences=sum(secret.occurrences for secret in counted),
+        first=min(secret.first for secret in counted),
+        last=max(secret.last for secret in counted),
         sessions=len({row[0] for row in rows}),
         places=list(distinct),
     )

@@ -189,7 +189,7 @@ class SessionAuditor:
 
     def _learn_text(self, file: int, text: str, line: int) -> None:
         self._bytes += len(text)
-        self._has_found = self._learn_value(_document(self._job.files[file].path, text)) or self._has_found
+        self._has_found = self._learn_value(document_of(self._job.files[file].path, text)) or self._has_found
 
     def _learn_value(self, value: Any) -> bool:
         """Learn the secrets in a record or a text; false if it shows none."""
@@ -232,7 +232,7 @@ class SessionAuditor:
         return lambda line: bool(find(line))
 
     def _collect_text(self, file: int, text: str, line: int) -> None:
-        value = _document(self._job.files[file].path, text)
+        value = document_of(self._job.files[file].path, text)
         self._collect(file, line if value is text else None, value)
 
     def _collect(self, file: int, line: int | None, value: Any) -> None:
@@ -243,34 +243,19 @@ class SessionAuditor:
             finds = self._redactor.finds(text, key)
             for find in finds:
                 at = line if has_lines or line is None else line + text.count("\n", 0, find.start)
-                self._add(find, FoundPlace(file, at, field, self._preview(text, find, finds)), time or "")
+                preview = preview_of(text, find, finds, self._setup.key)
+                self._add(find, FoundPlace(file, at, field, preview), time or "")
             return text
 
         remove_images(value)
         transform(value, visit)
 
     def _add(self, find: Find, place: FoundPlace, time: str) -> None:
-        digest = self._digest(find.value)
+        digest = digest_of(self._setup.key, find.value)
         finds = self._found.get(digest)
         if finds is None:
             finds = self._found[digest] = _Finds(digest, find, self._redactor.scanner.rank(find.rule))
         finds.add(find, self._redactor.scanner.rank(find.rule), place, time)
-
-    def _digest(self, value: str) -> bytes:
-        return digest_of(self._setup.key, value)
-
-    def _preview(self, text: str, find: Find, finds: Sequence[Find]) -> Preview:
-        """The text around a secret, without any."""
-        start, end = max(find.start - _AROUND, 0), min(find.end + _AROUND, len(text))
-        pieces: list[str | bytes] = []
-        at = start
-        for one in finds:
-            if one.end > start and one.start < end:
-                pieces += (text[at : max(one.start, at)], self._digest(one.value))
-                at = one.end
-        pieces.append(text[at : max(end, at)])
-        before, after = "…" if start else "", "…" if end < len(text) else ""
-        return tuple(piece for piece in (before, *pieces, after) if piece)
 
 
 class _Finds:
@@ -315,6 +300,20 @@ def digest_of(key: bytes, value: str) -> bytes:
     return hmac.digest(key, value.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
 
+def preview_of(text: str, find: Find, finds: Sequence[Find], key: bytes) -> Preview:
+    """The text around a secret; `finds` are all secrets in it, from left to right."""
+    start, end = max(find.start - _AROUND, 0), min(find.end + _AROUND, len(text))
+    pieces: list[str | bytes] = []
+    at = start
+    for one in finds:
+        if one.end > start and one.start < end:
+            pieces += (text[at : max(one.start, at)], digest_of(key, one.value))
+            at = one.end
+    pieces.append(text[at : max(end, at)])
+    before, after = "…" if start else "", "…" if max(end, at) < len(text) else ""
+    return tuple(piece for piece in (before, *pieces, after) if piece)
+
+
 def values_of_line(line: bytes) -> Iterator[Any]:
     """The record on a line; of a damaged line the records that are whole, and everything else as text."""
     try:
@@ -342,7 +341,7 @@ def _as_text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape").strip()
 
 
-def _document(path: str, text: str) -> Any:
+def document_of(path: str, text: str) -> Any:
     """The value of a JSON file; of others, and of damaged ones, the text."""
     if path.endswith(".json"):
         try:
