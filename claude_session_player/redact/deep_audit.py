@@ -202,7 +202,7 @@ def _add(audit: Audit, finds: Sequence[KingfisherFind], place: TextPlace, path: 
         same = next((one for one in own if one.start < find.end and find.start < one.end), None)
         if same is not None:
             audit.add_deep(origin.job, _secret(same, redactor.scanner.rank(same.rule), setup.key, origin))
-        else:
+        elif not any(one.start < find.end and find.start < one.end for one in others):
             others.append(find)
     if others:
         audit.hide_previews(origin.job, origin.file, origin.line, origin.field)

@@ -308,7 +308,7 @@ def preview_of(text: str, find: Find, finds: Sequence[Find], key: bytes) -> Prev
     for one in finds:
         if one.end > start and one.start < end:
             pieces += (text[at : max(one.start, at)], digest_of(key, one.value))
-            at = one.end
+            at = max(at, one.end)
     pieces.append(text[at : max(end, at)])
     before, after = "…" if start else "", "…" if max(end, at) < len(text) else ""
     return tuple(piece for piece in (before, *pieces, after) if piece)
