@@ -321,7 +321,7 @@ def buffer_session(source: SessionSource) -> SessionSource:
     """The same session as a source that can be read more than once: a file, or lines in memory."""
     if _is_file(source) or source.inline is not None:
         return source
-    lines = list(_lines_of(source))
+    lines = list(lines_of(source))
     return SessionSource(source.name, lines=lines, head=b"".join(lines[:1]))
 
 
@@ -336,7 +336,7 @@ def _start(source: SessionSource, view: View | None) -> tuple[ScreenState, Itera
         return start_replay(source.path, view)
     if source.inline is not None:
         view = (view or View()).of_subagent()
-    return start_replay(_lines_of(source), view)
+    return start_replay(lines_of(source), view)
 
 
 def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
@@ -365,7 +365,7 @@ def _is_file(source: SessionSource) -> bool:
     return source.path is not None and source.inline is None and os.path.isfile(source.path)
 
 
-def _lines_of(source: SessionSource) -> Iterable[bytes]:
+def lines_of(source: SessionSource) -> Iterable[bytes]:
     if source.path is None:
         return source.lines
     if source.inline is not None:

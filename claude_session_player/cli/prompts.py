@@ -22,6 +22,7 @@ from claude_session_player.cli._options import (
     utc_option,
 )
 from claude_session_player.cli._output import print_drawn, print_pages, print_pieces, print_records, say, stdout
+from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.util.humanize import local_time
 from claude_session_player.util.terminal import is_terminal
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.cli._options import StoreOptions
     from claude_session_player.cli._output import JsonForm
+    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.store import Filter, Session, Store
     from claude_session_player.transcript import TypedPrompt
 
@@ -79,10 +81,16 @@ prompt_options = collect_options(
 @prompt_options
 @moment_filter_options("prompts", headless_option)
 @json_options
+@redaction_options(default=False)
 @utc_option
 @archive_options
 def command(
-    ref: str | None, options: PromptOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions
+    ref: str | None,
+    options: PromptOptions,
+    filter: Filter,
+    form: JsonForm | None,
+    stores: StoreOptions,
+    redaction: RedactionOptions,
 ) -> None:
     """List the prompts that people typed, newest first.
 
@@ -95,7 +103,7 @@ def command(
         raise click.UsageError(f"--{given[0]} selects sessions: leave out REF")
     with stores.open(required=ref is None or needs_store(ref)) as store:
         printer = _PromptPrinter(store, options)
-        selected = _selected(store, ref, options, filter)
+        selected = _selected(store, ref, options, filter, redaction)
         if form:
             print_records(map(prompt_record, selected), form)
         else:
@@ -105,16 +113,18 @@ def command(
                 say("No prompts match these filters." if is_narrow else "No prompts.")
 
 
-def _selected(store: Store, ref: str | None, options: PromptOptions, filter: Filter) -> Iterator[TypedPrompt]:
+def _selected(
+    store: Store, ref: str | None, options: PromptOptions, filter: Filter, redaction: RedactionOptions
+) -> Iterator[TypedPrompt]:
     """The prompts that the options select; a session is read when its prompts are needed."""
     from claude_session_player.transcript import all_prompts, session_prompts
 
     def read(session: Session) -> Iterable[TypedPrompt]:
         """Archived sessions are unpacked one after the other."""
         if not (store.is_packed and ref is None):
-            return session_prompts(session)
+            return session_prompts(redaction.session(session))
         store.unpacked(session.file)
-        return session_prompts(store.session_of(session.file))
+        return session_prompts(redaction.session(store.session_of(session.file)))
 
     sessions = store.sessions(filter._replace(limit=None)) if ref is None else [find_session(store, ref)]
     by_time = ref is None

@@ -17,6 +17,7 @@ from claude_session_player.cli._options import (
     view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, warn_line_issues
+from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import SessionSource, find_source, load_screen, print_screen, ref_argument
 from claude_session_player.export.registry import OutputKind, formats
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.models import View
 
 FOUND_PROBLEMS: Final = 1
@@ -69,15 +71,24 @@ stop_options = collect_options(
 @view_options
 @format_option("markdown", formats(OutputKind.SCREEN))
 @click.option("--strict", is_flag=True, help=STRICT_HELP)
+@redaction_options(default=False)
 @utc_option
 @archive_options
-def command(ref: str, stop: StopOptions, view: View, format: str, strict: bool, stores: StoreOptions) -> int:
+def command(
+    ref: str,
+    stop: StopOptions,
+    view: View,
+    format: str,
+    strict: bool,
+    stores: StoreOptions,
+    redaction: RedactionOptions,
+) -> int:
     """Print the screen of a session.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. With --until or --at, the screen is printed
     as it was at that point.
     """
-    state = load_screen(find_source(ref, stores), view, until=stop.until, at=stop.at)
+    state = load_screen(redaction.source(find_source(ref, stores)), view, until=stop.until, at=stop.at)
     print_screen(state, format)
     note_empty(state)
     note_compacted(state)

@@ -32,6 +32,7 @@ from claude_session_player.cli._output import (
     say,
     warn_line_issues,
 )
+from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import (
     STANDARD_INPUT,
     SessionSource,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.format.events import Event
     from claude_session_player.store import Store
 
@@ -198,9 +200,12 @@ show_options = collect_options(
 @ref_argument
 @entry_filter_options
 @show_options
+@redaction_options(default=False)
 @utc_option
 @archive_options
-def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions) -> int:
+def command(
+    ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions, redaction: RedactionOptions
+) -> int:
     """Print the transcript of a session.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The transcript has prompts, responses,
@@ -210,7 +215,10 @@ def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreO
     if options.chain and stores.is_archive:
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
     with stores.open(required=ref != STANDARD_INPUT and needs_store(ref)) as store:
-        printer = _TranscriptPrinter(store, source_in(store, ref), entries, options)
+        source = source_in(store, ref)
+        sources = _chain_sources(store, source) if options.chain else [source]
+        sources = [redaction.source(one, store) for one in sources]
+        printer = _TranscriptPrinter(redaction.store_of_copies or store, sources, entries, options)
         printer.print()
     return printer.report()
 
@@ -297,14 +305,16 @@ def _is_subagent(source: SessionSource) -> bool:
 class _TranscriptPrinter:
     """One run of the command: what is read, which entries are printed, and how."""
 
-    def __init__(self, store: Store, source: SessionSource, entries: EntryFilter, options: ShowOptions) -> None:
+    def __init__(
+        self, store: Store, sources: Sequence[SessionSource], entries: EntryFilter, options: ShowOptions
+    ) -> None:
         self._store = store
-        self._source = source
+        self._sources = sources
+        self._source = source = sources[-1]
         self._options = options
         fork, page, page_size = options.fork, options.page, options.page_size
         self._filter = entries if fork is None else replace(entries, is_on_branch=_branch_test(source, fork))
         self._page = (page or 1, page_size or _PAGE_SIZE) if page or page_size else None
-        self._sources = _chain_sources(store, source) if options.chain else [source]
         draws = can_draw()
         format = options.format or (_DRAWN if draws else _DEFAULT)
         self._style = _style(self._sources, options, is_drawn=format == _DRAWN)

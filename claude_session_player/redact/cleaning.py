@@ -17,13 +17,31 @@ if TYPE_CHECKING:
 
 _INVISIBLE: Final = "\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
 _DISGUISE: Final = (
-    f"(?P<dropped>{ESCAPE_SEQUENCE}|[\x00-\x08\x0e-\x1f\x7f{_INVISIBLE}])"
+    f"(?P<dropped>{ESCAPE_SEQUENCE}|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}])"
     r"|(?P<json>\\+(?:u[0-9a-fA-F]{4}|/))"
     r"|(?P<url>%[2-7][0-9a-fA-F])"
     r"|(?P<html>&(?:\#[0-9]{2,5}|\#x[0-9a-fA-F]{2,4}|amp|lt|gt|quot|apos);)"
 )
-SIGNS: Final = ("\x1b", "\x9b", "\\u", "\\/", "%", "&", *"\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\x00\x08")
-"""Every text that is changed contains one of these, apart from rarer control characters."""
+_INVISIBLE_SIGNS: Final = tuple("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff")
+_WRITTEN_SIGNS: Final = (
+    "\\u",
+    "\\/",
+    *(f"%{digit}" for digit in "234567"),
+    "&#",
+    *("&amp;", "&lt;", "&gt;", "&quot;", "&apos;"),
+)
+SIGNS: Final = (
+    "\x1b",
+    "\x9b",
+    *map(chr, range(9)),
+    *map(chr, range(14, 27)),
+    "\x7f",
+    *_INVISIBLE_SIGNS,
+    *_WRITTEN_SIGNS,
+)
+"""Every text that is changed contains one of these, apart from the rarest control characters."""
+LINE_SIGNS: Final = ("\\b", *_INVISIBLE_SIGNS, *_WRITTEN_SIGNS)
+"""Every line of JSON with such a text contains one of these: control characters are written as `\\u` or `\\b`."""
 _SIGN: Final = re.compile(f"\\\\[u/]|%[2-7][0-9a-fA-F]|&[#a-z]|[\x00-\x08\x0e-\x1f\x7f\x9b{_INVISIBLE}]")
 
 

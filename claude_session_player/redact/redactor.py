@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 
 from claude_session_player.format import lenient_json
-from claude_session_player.redact.identity import IDENTITY_RULES, Identity
+from claude_session_player.redact.cleaning import LINE_SIGNS
+from claude_session_player.redact.identity import Identity
+from claude_session_player.redact.line_sieve import IMAGE_SIGNS, LineHit, LineSieve, is_plain, json_bytes
 from claude_session_player.redact.masks import MASK, MaskTable
 from claude_session_player.redact.plausibility import is_secret_name, plausible_value
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
@@ -48,10 +50,10 @@ class KindsToKeep:
         """True if a kind is kept, by its own word or by that of its group."""
         return kind.word in self.words or kind.group.value in self.words
 
-    @staticmethod
-    def known_words() -> list[str]:
-        """The words for groups and kinds."""
-        return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
+
+def known_kinds() -> list[str]:
+    """The words of groups and kinds, for `keep`."""
+    return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
 
 
 class Redactor:
@@ -71,7 +73,10 @@ class Redactor:
         keep: Iterable[str] = (),
         known: Sequence[KnownValue] = (),
         own: OwnRules | None = None,
+        reports_places: bool = True,
     ) -> None:
+        """Without `reports_places`, the report only counts, and copies of sessions are written faster."""
+        self.reports_places = reports_places
         self.report = RedactionReport()
         self._keep = KindsToKeep(keep)
         self._own = own
@@ -102,6 +107,32 @@ class Redactor:
     @cached_property
     def _keeps_images(self) -> bool:
         return self._keep.has_kind(Kind.IMAGE)
+
+    # --- sorting lines --------------------------------------------------------------------------
+
+    @property
+    def homes(self) -> tuple[str, ...]:
+        """The home directories that are known so far."""
+        return self._identity.home_directories if self._identity is not None else ()
+
+    def sieve(self) -> LineSieve:
+        """A sieve for raw lines, by what is known so far."""
+        words = {keyword for rule in self._scanner.rules for keyword in rule.keywords}
+        words.update(LINE_SIGNS, IMAGE_SIGNS, self._values.spellings)
+        homes = [home for home in self.homes if is_plain(home)]
+        if self._identity is not None:
+            words.update(self._identity.keywords)
+        literals = {home.casefold().encode(): home.encode() for home in homes}
+        return LineSieve(map(json_bytes, words), literals)
+
+    def mask_known(self, line: bytes, hits: list[LineHit], place: Place) -> bytes:
+        """A raw line with masks in place of known values."""
+        pieces: list[bytes] = []
+        at = 0
+        for start, end, literal in hits:
+            pieces += (line[at:start], self.masked(literal.decode(), place=place).encode())
+            at = end
+        return b"".join((*pieces, line[at:]))
 
     # --- learning -------------------------------------------------------------------------------
 
@@ -188,7 +219,9 @@ class Redactor:
 
     def event(self, event: _E) -> _E:
         """A copy of an event with masks, after what it says was learned."""
-        return self._event(event, learns=True) and self._event(event, learns=False)
+        self._event(event, learns=True)
+        masked: _E = self._event(event, learns=False)
+        return masked
 
     def _mask(self, text: str, key: str) -> tuple[str, list[tuple[Rule, str, str]]]:
         images = 0
@@ -296,6 +329,3 @@ def _preview(masked: str, start: int, end: int) -> str:
     return one_line(
         f"{'…' if start > _AROUND else ''}{before}{masked[start:end]}{after}{'…' if end + _AROUND < len(masked) else ''}"
     )
-
-
-__all__ = ["IDENTITY_RULES", "KindsToKeep", "Redactor"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -20,9 +21,10 @@ from claude_session_player.parser import open_session, salvage_line
 from claude_session_player.redact.report import Place
 from claude_session_player.store import SESSION_SUFFIX
 from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from claude_session_player.redact.redactor import Redactor
 
@@ -30,6 +32,10 @@ _PORTION: Final = 8 << 20
 _TAIL: Final = 8 << 10
 """Characters at the end of a text that are joined with what follows it."""
 _STREAMS: Final = 64
+_HEAD: Final = 1500
+"""Bytes at the beginning of a line that say to which stream it belongs."""
+_STREAM: Final = re.compile(rb'"id"\s*:\s*"([^"]{1,100})"|bash_progress|stream_event')
+_STREAMED: Final = (b'"text"', b'"thinking"', b'"fullOutput"', b'"output"', b'"delta"')
 FILE_MARK: Final = b"[file removed]\n"
 """In place of a file that is not text."""
 _FILLER: Final = b"x" * (1 << 20)
@@ -39,11 +45,10 @@ _decode: Final = msgspec.json.Decoder().decode
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class CopiedFile(NamedTuple):
-    """A file that is copied: from where, to where, and what reports call it."""
+class SourceFile(NamedTuple):
+    """A file that is copied: where it is, and what reports call it."""
 
-    source: str
-    target: str
+    path: str
     session: str
     name: str = ""
     """Its name in reports; empty for the session's own file."""
@@ -51,7 +56,7 @@ class CopiedFile(NamedTuple):
     @property
     def is_session(self) -> bool:
         """True for JSON lines."""
-        return self.source.endswith(SESSION_SUFFIX) or not self.name
+        return self.path.endswith(SESSION_SUFFIX) or not self.name
 
 
 class CopyOutcome(NamedTuple):
@@ -62,40 +67,61 @@ class CopyOutcome(NamedTuple):
 
 
 def copy_redacted(
-    files: Iterable[CopiedFile], redactor: Redactor, progress: Callable[[int], None] | None = None
+    files: Sequence[SourceFile],
+    redactor: Redactor,
+    target_of: Callable[[SourceFile], str],
+    progress: Callable[[int], None] | None = None,
 ) -> CopyOutcome:
-    """Write redacted copies of some files that belong together. Raises `OSError`."""
-    files = list(files)
-    for file in files:
-        learn_file(file, redactor, progress)
+    """Write redacted copies of some files that belong together, to where `target_of` says once everything is learned.
+
+    Raises `OSError`.
+    """
     unread: list[str] = []
+    sizes: dict[SourceFile, int] = {}
     for file in files:
-        os.makedirs(os.path.dirname(file.target), exist_ok=True)
-        with open(file.target, "xb") as target:
-            _copy_file(file, redactor, target, unread, progress)
-        status = os.stat(file.source)
-        os.utime(file.target, ns=(status.st_atime_ns, status.st_mtime_ns))
+        try:
+            sizes[file] = learn_file(file, redactor, progress)
+        except OSError as error:
+            if not file.name:
+                raise
+            unread.append(f"{display_path(file.name)} ({error.strerror or error})")
+    for file, size in sizes.items():
+        path = target_of(file)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "xb") as target:
+            _copy_file(file, size, redactor, target, unread, progress)
+        status = os.stat(file.path)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return CopyOutcome(unread)
 
 
 # --- learning -----------------------------------------------------------------------------------------
 
 
-def learn_file(file: CopiedFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> None:
-    """Learn what a file says. Raises `OSError`."""
+def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> int:
+    """Learn what a file says, and return how many bytes of it were read. Raises `OSError`."""
     if not file.is_session:
-        for text in _texts(file.source):
+        for text in _texts(file.path):
             if text is not None:
-                _learn_text(text, redactor, file.source)
-        return
+                _learn_text(text, redactor, file.path)
+        return 0
+    size, homes, sieve = 0, redactor.homes, redactor.sieve()
     streams = _Streams(redactor)
-    with open_session(file.source) as source:
+    with open_session(file.path) as source:
         for lines in read_batches(source):
             for line in lines:
-                if not isinstance(line, LongLine):
+                if isinstance(line, LongLine):
+                    continue
+                goes_on = streams.goes_on(line)
+                if goes_on or sieve.known_hits(line) is None:
                     _learn_line(line, redactor, streams)
+                    if redactor.homes != homes:
+                        homes, sieve = redactor.homes, redactor.sieve()
+            read = sum(map(len, lines))
+            size += read
             if progress is not None:
-                progress(sum(map(len, lines)))
+                progress(read)
+    return size
 
 
 def _learn_line(line: bytes, redactor: Redactor, streams: _Streams) -> None:
@@ -127,6 +153,27 @@ class _Streams:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._tails: OrderedDict[str, str] = OrderedDict()
+        self._first: OrderedDict[bytes, bytes] = OrderedDict()
+        """By stream: its first line, until a second one comes; most have only one."""
+
+    def goes_on(self, line: bytes) -> bool:
+        """True for a line that goes on with what an earlier one began; the earlier one is added then."""
+        if (match := _STREAM.search(line, 0, _HEAD)) is None:
+            return False
+        name = match[1] or match[0]
+        first = self._first.get(name)
+        if first is None:
+            self._first[name] = line
+            if len(self._first) > _STREAMS:
+                self._first.popitem(last=False)
+            return False
+        if not any(sign in line for sign in _STREAMED):
+            return False
+        if first:
+            self._first[name] = b""
+            with suppress(*DECODE_ERRORS):
+                self.add(_decode(first))
+        return True
 
     def add(self, record: Any) -> None:
         for name, text in _streamed_texts(record):
@@ -166,26 +213,41 @@ def _streamed_texts(record: Any) -> Iterator[tuple[str, str]]:
 
 
 def _copy_file(
-    file: CopiedFile, redactor: Redactor, target: BinaryIO, unread: list[str], progress: Callable[[int], None] | None
+    file: SourceFile,
+    size: int,
+    redactor: Redactor,
+    target: BinaryIO,
+    unread: list[str],
+    progress: Callable[[int], None] | None,
 ) -> None:
+    """Copy a file as far as it was learned: a session may grow meanwhile."""
     if not file.is_session:
-        for text in _texts(file.source):
+        for text in _texts(file.path):
             if text is None:
                 redactor.report.add_images(1, Place(file.session, file=file.name), FILE_MARK.decode().strip())
                 target.write(FILE_MARK)
             else:
                 target.write(_redacted_text(text, redactor, file))
         return
-    number = 0
-    with open_session(file.source) as source:
+    number, left, sieve = 0, size, redactor.sieve()
+    with open_session(file.path) as source:
         for lines in read_batches(source):
             for line in lines:
+                if left <= 0:
+                    return
                 number += 1
+                line = line if len(line) <= left else line[:left]
+                left -= len(line)
                 if isinstance(line, LongLine):
-                    unread.append(f"line {number}{f' of {file.name}' if file.name else ''}")
+                    unread.append(f"line {number}{f' of {display_path(file.name)}' if file.name else ''} (too long)")
                     _write_filler(target, line)
                 else:
-                    target.write(redacted_line(line, redactor, Place(file.session, number, "", file.name)))
+                    place = Place(file.session, number, "", file.name)
+                    hits = None if redactor.reports_places else sieve.known_hits(line)
+                    if hits is None:
+                        target.write(redacted_line(line, redactor, place))
+                    else:
+                        target.write(redactor.mask_known(line, hits, place) if hits else line)
             if progress is not None:
                 progress(sum(map(len, lines)))
 
@@ -249,10 +311,10 @@ def _write_filler(target: BinaryIO, line: LongLine) -> None:
         target.write(b"\n")
 
 
-def _redacted_text(text: str, redactor: Redactor, file: CopiedFile) -> bytes:
+def _redacted_text(text: str, redactor: Redactor, file: SourceFile) -> bytes:
     """A text file, or a JSON file, with masks."""
     place = Place(file.session, file=file.name)
-    if file.source.endswith(".json"):
+    if file.path.endswith(".json"):
         try:
             return _encoded(redactor.record(_decode(text), place)) + b"\n"
         except DECODE_ERRORS:

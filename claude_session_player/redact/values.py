@@ -45,6 +45,11 @@ class ValueTable:
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def spellings(self) -> Iterable[str]:
+        """All spellings, and the beginnings of long values."""
+        return self._spellings
+
     def items(self) -> Iterable[tuple[str, Rule]]:
         """The values, each with its rule."""
         return self._values.items()
