@@ -196,7 +196,7 @@ def _add(audit: Audit, finds: Sequence[KingfisherFind], place: TextPlace, path: 
     setup, redactor, _ = load_setup(origin.job.setup)
     redactor.forget()
     own = redactor.finds(text, origin.key)
-    others = []
+    others: list[Find] = []
     for found in finds:
         find = _to_find(found, text, place)
         same = next((one for one in own if one.start < find.end and find.start < one.end), None)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 from claude_session_player.redact.cleaning import SIGNS, clean_text
 from claude_session_player.redact.masks import MASK
+from claude_session_player.redact.reach import begins_with_keyword, reach
 from claude_session_player.redact.rule import Find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ahocorasick_rs import BytesAhoCorasick
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 _SHORTEST: Final = 5
 """Characters: nothing shorter is a secret with its context."""
+_SHORT: Final = 256
+_REMEMBERED: Final = 20_000
 
 
 class Scanner:
@@ -37,11 +40,25 @@ class Scanner:
             number for number, (keyword, _) in enumerate(self._by_keyword) if keyword.decode() in SIGNS
         )
 
+        self._rules_of = [tuple(self._order[id(rule)] for rule in rules) for _, rules in self._by_keyword]
+        self._nothing: set[str] = set()
+        """Short texts in which nothing was found."""
+
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
-        from ahocorasick_rs import BytesAhoCorasick
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
 
-        return BytesAhoCorasick([keyword for keyword, _ in self._by_keyword])
+        return BytesAhoCorasick([keyword for keyword, _ in self._by_keyword], implementation=Implementation.DFA)
+
+    @cached_property
+    def _begins(self) -> list[bool]:
+        """Which rules find only what begins with one of their keywords."""
+        return [begins_with_keyword(rule.pattern, rule.keywords) for rule in self.rules]
+
+    @cached_property
+    def _reaches(self) -> list[int | None]:
+        """How far matches of the rules extend."""
+        return [reach(rule.pattern) for rule in self.rules]
 
     def candidates(self, data: bytes) -> tuple[list[Rule], bool]:
         """The rules that may find something in UTF-8, in their order; and whether something may be in disguise."""
@@ -52,30 +69,70 @@ class Scanner:
         return sorted(rules.values(), key=lambda rule: self._order[id(rule)]), not self._signs.isdisjoint(numbers)
 
     def finds(self, text: str) -> list[Find]:
-        """What the rules find in a text and in the same text without disguises, from left to right, without overlaps."""
-        if len(text) < _SHORTEST:
+        """What the rules find in a text, and in the same text without disguises, from left to right, without overlaps."""
+        if len(text) < _SHORTEST or text in self._nothing:
             return []
-        rules, is_disguised = self.candidates(text.encode("utf-8", "surrogatepass"))
-        found = self.found_by(rules, text) if rules else []
+        found, is_disguised = self._look(text)
         if is_disguised and (cleaned := clean_text(text)) is not None:
             for find in self.finds_as_is(cleaned.text):
                 start, end = cleaned.original_span(find.start, find.end)
                 found.append(Find(start, end, find.rule, find.value))
+        if not found and len(text) <= _SHORT:
+            if len(self._nothing) >= _REMEMBERED:
+                self._nothing.clear()
+            self._nothing.add(text)
         return self.merged(found, text) if found else found
 
     def finds_as_is(self, text: str) -> list[Find]:
         """What the rules find in a text as it is."""
-        rules, _ = self.candidates(text.encode("utf-8", "surrogatepass"))
-        return self.found_by(rules, text) if rules else []
+        return self._look(text)[0]
 
-    @staticmethod
-    def found_by(rules: Iterable[Rule], text: str) -> list[Find]:
-        """What some rules find in a text; masks are left alone."""
-        found = [find for rule in rules for find in rule.finds(text)]
-        if not found or "[" not in text:
-            return found
-        masks = [match.span() for match in MASK.finditer(text)]
-        return [find for find in found if not any(start < find.end and find.start < end for start, end in masks)]
+    def _look(self, text: str) -> tuple[list[Find], bool]:
+        """What the rules find in a text as it is, and whether something may be in disguise.
+
+        A rule is applied only to what its matches can reach around its keywords: most texts are much longer.
+        """
+        data = text.encode("utf-8", "surrogatepass")
+        hits = self._automaton.find_matches_as_indexes(data.lower(), overlapping=True)
+        if not hits:
+            return [], False
+        places: dict[int, list[int]] = {}
+        for number, start, _ in hits:
+            if number in places:
+                places[number].append(start)
+            else:
+                places[number] = [start]
+        by_rule: dict[int, list[int]] = {}
+        for number, starts in places.items():
+            for rule in self._rules_of[number]:
+                by_rule[rule] = by_rule[rule] + starts if rule in by_rule else starts
+        found: list[Find] = []
+        offsets = _Offsets(data) if len(data) != len(text) else None
+        for rule in sorted(by_rule):
+            found += self._found_near(rule, text, by_rule[rule], offsets)
+        return without_masks(found, text), not self._signs.isdisjoint(places)
+
+    def _found_near(self, number: int, text: str, starts: list[int], offsets: _Offsets | None) -> Iterator[Find]:
+        """What a rule finds around its keywords."""
+        rule, width, size = self.rules[number], self._reaches[number], len(text)
+        begins = self._begins[number]
+        if not begins and (width is None or size <= 2 * width):
+            yield from rule.finds(text)
+            return
+        starts = sorted(starts)
+        if offsets is not None:
+            starts = offsets.characters(starts)
+        if begins:
+            yield from rule.finds_at(text, starts)
+            return
+        assert width is not None
+        first, end = max(starts[0] - width, 0), starts[0] + width
+        for start in starts:
+            if start - width > end:
+                yield from rule.finds(text, first, end)
+                first = start - width
+            end = start + width
+        yield from rule.finds(text, first, min(end, size))
 
     def merged(self, finds: list[Find], text: str) -> list[Find]:
         """The same finds from left to right; those that overlap are one, named by the rule that comes first."""
@@ -97,3 +154,28 @@ class Scanner:
     def rank(self, rule: Rule) -> int:
         """The place of a rule in the order; rules from elsewhere come last."""
         return self._order.get(id(rule), len(self._order))
+
+
+class _Offsets:
+    """Turns places in UTF-8 into places in the text."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def characters(self, places: Sequence[int]) -> list[int]:
+        """The numbers of characters before some places, which are in ascending order and not within characters."""
+        found = []
+        at = count = 0
+        for place in places:
+            count += len(self._data[at:place].decode("utf-8", "surrogatepass"))
+            at = place
+            found.append(count)
+        return found
+
+
+def without_masks(found: list[Find], text: str) -> list[Find]:
+    """The same finds without those in masks, which are left alone."""
+    if not found or "[" not in text:
+        return found
+    masks = [match.span() for match in MASK.finditer(text)]
+    return [find for find in found if not any(start < find.end and find.start < end for start, end in masks)]

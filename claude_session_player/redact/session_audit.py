@@ -123,7 +123,7 @@ def load_setup(data: bytes) -> tuple[AuditSetup, Redactor, LineFilter]:
     setup = AuditSetup(*pickle.loads(data))
     redactor = Redactor(keep=("identity", "images", *setup.keep), known=setup.known, own=setup.own)
     keywords = [keyword for rule in redactor.scanner.rules for keyword in rule.keywords]
-    return setup, redactor, LineFilter([*keywords, *redactor.values.known_spellings])
+    return setup, redactor, LineFilter([*keywords, *redactor.values.spellings])
 
 
 class SessionAuditor:
@@ -225,7 +225,7 @@ class SessionAuditor:
 
     def _value_test(self) -> Callable[[bytes], bool]:
         """A function that is false for lines in which no value stands that was found elsewhere in the session."""
-        spellings = {raw for known in self._redactor.values.known_spellings for raw in raw_spellings(known)}
+        spellings = {raw for known in self._redactor.values.spellings for raw in raw_spellings(known)}
         if not spellings:
             return lambda line: False
         find = BytesAhoCorasick([one.encode("utf-8", "surrogatepass") for one in spellings]).find_matches_as_indexes

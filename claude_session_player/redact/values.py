@@ -54,11 +54,6 @@ class ValueTable:
         """The values, each with its rule."""
         return self._values.items()
 
-    @property
-    def known_spellings(self) -> list[str]:
-        """All spellings of all values."""
-        return list(self._spellings)
-
     def add(self, rule: Rule, value: str) -> None:
         """Mask a value everywhere from now on, if it is distinct enough."""
         if value in self._values or not is_distinct(rule, value):
