@@ -125,6 +125,10 @@ class Identity:
         self._keep = keep
         self._facts: set[Fact] = set()
         self._homes: set[str] = set()
+        self.home_directories: set[str] = set()
+        """Home directories as texts spell them."""
+        self.changes = 0
+        """How often anything new was learned."""
         self._matcher: _Matcher | None = None
         self._learned: set[str] = set()
         self._found: dict[str, list[Find]] = {}
@@ -136,6 +140,7 @@ class Identity:
         name = re.split(r"[\\/]", home.rstrip("\\/"))[-1] if home else ""
         if home and name and not is_generic_user(name) and len(home) > len(name) + 1:
             self._homes.add(home.rstrip("\\/"))
+            self.home_directories.add(home.rstrip("\\/"))
             self._facts.add(Fact(USER, name))
         if user and not is_generic_user(user):
             self._facts.add(Fact(USER, user))
@@ -150,6 +155,11 @@ class Identity:
         """
         return self._known_matcher().words
 
+    @property
+    def learned_words(self) -> tuple[str, ...]:
+        """Those of the keywords that were learned."""
+        return tuple(self._known_matcher().names)
+
     def learn(self, text: str) -> None:
         """Remember the names that a text shows."""
         if text in self._learned:
@@ -160,7 +170,9 @@ class Identity:
             self._learned.add(text)
         matcher = _anchors()
         if hits := matcher.hits(text):
-            self._learn(matcher.sightings(text, hits))
+            sightings = list(matcher.sightings(text, hits))
+            self.home_directories.update(text[one.start : one.end] for one in sightings if one.rule is HOME)
+            self._learn(sightings)
 
     def learn_field(self, key: str, value: str) -> None:
         """Remember the names that a text shows, and what the text is by its key."""
@@ -201,6 +213,7 @@ class Identity:
     def _add(self, fact: Fact) -> None:
         if fact not in self._facts:
             self._facts.add(fact)
+            self.changes += 1
             self._matcher = None
             self._found.clear()
 

@@ -1,1 +1,1 @@
-"""Tests of `redact`."""
+"""Tests of redaction."""
