@@ -14,7 +14,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 from claude_session_player.redact.cleaning import SIGNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 NAME_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
 """Every name of a field that says that its value is secret contains one of these, in lower case."""
@@ -33,6 +33,8 @@ _IN_URLS: Final = tuple(f"%{first}{second}" for first in "234567" for second in 
 _VAGUE: Final = ("%", "&", "\\u", "\\/")
 """Signs that are looked for with what must follow them."""
 _PORTION: Final = 4096
+_TRIED: Final = 1000
+_MOST_ADMITTED: Final = 0.8
 
 
 class LineFilter:
@@ -44,18 +46,30 @@ class LineFilter:
         if not all(map(str.isascii, words)):
             words.add("\\u")
         patterns = sorted(word.encode() for word in words)
-        decoys = [decoy.encode() for decoy in _DECOYS]
+        beginnings = {word[:end].encode() for word in words for end in range(1, len(word))}
+        decoys = [decoy.encode() for decoy in _DECOYS if not _goes_on(decoy.encode(), beginnings)]
         self._count = len(patterns)
         self._overlap = max(map(len, (*patterns, *decoys))) - 1
         self._automaton = BytesAhoCorasick(
-            [*patterns, *(decoy for decoy in decoys if not any(_goes_on(decoy, pattern) for pattern in patterns))],
+            [*patterns, *decoys],
             matchkind=MatchKind.LeftmostLongest,
             implementation=Implementation.DFA,
         )
+        self._seen = self._admitted = 0
+        self._is_useless = False
+        """True if nearly all lines are admitted: then looking at them takes longer than it saves."""
 
     def admits(self, line: bytes) -> bool:
         """True if a line may hold a secret."""
-        line = line.lower()
+        if self._is_useless:
+            return True
+        is_admitted = self._may_match(line.lower())
+        self._seen += 1
+        self._admitted += is_admitted
+        self._is_useless = self._seen >= _TRIED and self._admitted > self._seen * _MOST_ADMITTED
+        return is_admitted
+
+    def _may_match(self, line: bytes) -> bool:
         size = len(line)
         if size <= _PORTION:
             return self._has_keyword(line)
@@ -79,6 +93,6 @@ def raw_spellings(text: str) -> Iterator[str]:
         yield spelling.replace("/", "\\/")
 
 
-def _goes_on(decoy: bytes, pattern: bytes) -> bool:
+def _goes_on(decoy: bytes, beginnings: Collection[bytes]) -> bool:
     """True if a pattern may begin within a decoy and end behind it, where it would be missed."""
-    return any(pattern.startswith(decoy[start:]) and len(pattern) > len(decoy) - start for start in range(len(decoy)))
+    return any(decoy[start:] in beginnings for start in range(len(decoy)))

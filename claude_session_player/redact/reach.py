@@ -18,7 +18,6 @@ _MOST_PREFIXES: Final = 2000
 _MOST_REPEATS: Final = 3
 
 
-@lru_cache(maxsize=4096)
 def reach(pattern: str) -> int | None:
     """The number of characters from the beginning of a match, and all that is looked at before, to the end of it.
 
@@ -27,9 +26,14 @@ def reach(pattern: str) -> int | None:
     >>> reach("a{2,5}"), reach("(?<=key: )[a-z]{1,9}(?!x)"), reach("a+")
     (7, 17, None)
     """
-    parsed = _parser.parse(pattern)
+    parsed = _parsed(pattern)
     width = parsed.getwidth()[1] + _around(parsed.data) + _EDGE
     return width if width < _UNBOUNDED else None
+
+
+@lru_cache(maxsize=1)
+def _parsed(pattern: str) -> Any:
+    return _parser.parse(pattern)
 
 
 def _around(items: Any) -> int:
@@ -46,7 +50,6 @@ def _around(items: Any) -> int:
     return total
 
 
-@lru_cache(maxsize=4096)
 def begins_with_keyword(pattern: str, keywords: Sequence[str]) -> bool:
     """True if every match begins with one of the keywords, in upper or lower case.
 
@@ -55,7 +58,7 @@ def begins_with_keyword(pattern: str, keywords: Sequence[str]) -> bool:
     >>> begins_with_keyword("a?key", ("key",)), begins_with_keyword("[a-z]{3}key", ("key",))
     (False, False)
     """
-    prefixes = _prefixes(_parser.parse(pattern).data, max(map(len, keywords), default=0))
+    prefixes = _prefixes(_parsed(pattern).data, max(map(len, keywords), default=0))
     return bool(keywords) and all(prefix.lower().startswith(tuple(keywords)) for prefix, _ in prefixes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -34,6 +34,9 @@ _NOWHERE: Final = Place()
 FIELD_RULE: Final = Rule(name="secret", kind=Kind.SECRET, pattern="", keywords=())
 """Names what stands in a field whose name says that it is secret."""
 KNOWN_RULE: Final = Rule(name="known-value", kind=Kind.KNOWN, pattern="", keywords=())
+
+
+_is_secret_name: Final = lru_cache(maxsize=4096)(is_secret_name)
 
 
 class KindsToKeep:
@@ -298,7 +301,7 @@ class Redactor:
 
     def _secrets(self, text: str, key: str) -> list[Find]:
         finds = self._scanner.finds(text)
-        if key and not finds and is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
+        if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if finds and self._own is not None:
             finds = [find for find in finds if not self._own.allows(find)]

@@ -43,6 +43,7 @@ class Scanner:
         self._rules_of = [tuple(self._order[id(rule)] for rule in rules) for _, rules in self._by_keyword]
         self._nothing: set[str] = set()
         """Short texts in which nothing was found."""
+        self._extents: dict[int, tuple[bool, int | None]] = {}
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
@@ -50,15 +51,12 @@ class Scanner:
 
         return BytesAhoCorasick([keyword for keyword, _ in self._by_keyword], implementation=Implementation.DFA)
 
-    @cached_property
-    def _begins(self) -> list[bool]:
-        """Which rules find only what begins with one of their keywords."""
-        return [begins_with_keyword(rule.pattern, rule.keywords) for rule in self.rules]
-
-    @cached_property
-    def _reaches(self) -> list[int | None]:
-        """How far matches of the rules extend."""
-        return [reach(rule.pattern) for rule in self.rules]
+    def _extent(self, number: int) -> tuple[bool, int | None]:
+        """Whether a rule finds only what begins with its keywords, and how far its matches extend."""
+        if (known := self._extents.get(number)) is None:
+            rule = self.rules[number]
+            known = self._extents[number] = begins_with_keyword(rule.pattern, rule.keywords), reach(rule.pattern)
+        return known
 
     def candidates(self, data: bytes) -> tuple[list[Rule], bool]:
         """The rules that may find something in UTF-8, in their order; and whether something may be in disguise."""
@@ -69,7 +67,7 @@ class Scanner:
         return sorted(rules.values(), key=lambda rule: self._order[id(rule)]), not self._signs.isdisjoint(numbers)
 
     def finds(self, text: str) -> list[Find]:
-        """What the rules find in a text, and in the same text without disguises, from left to right, without overlaps."""
+        """What rules find in a text, and in the same text without disguises, from left to right, without overlaps."""
         if len(text) < _SHORTEST or text in self._nothing:
             return []
         found, is_disguised = self._look(text)
@@ -114,8 +112,8 @@ class Scanner:
 
     def _found_near(self, number: int, text: str, starts: list[int], offsets: _Offsets | None) -> Iterator[Find]:
         """What a rule finds around its keywords."""
-        rule, width, size = self.rules[number], self._reaches[number], len(text)
-        begins = self._begins[number]
+        rule, size = self.rules[number], len(text)
+        begins, width = self._extent(number)
         if not begins and (width is None or size <= 2 * width):
             yield from rule.finds(text)
             return
