@@ -48,9 +48,9 @@ class NotAudited(SessionError):
 @click.command(
     epilog=examples(
         ("secrets", "the last active session of this project"),
-        ("secrets --all", "what all sessions hold"),
+        ("secrets --all", "all secrets in all sessions"),
         ("secrets --all --details", "with all places"),
-        ("secrets --all --from week --quiet", "for cron: prints nothing if there is nothing"),
+        ("secrets --all --from 7d --quiet", "for cron"),
     )
 )
 @click.argument("refs", nargs=-1, shell_complete=complete_ref, metavar="[REF]...")
