@@ -16,6 +16,9 @@ _EDGE: Final = 2
 """Characters beside a match that tell whether it is a word."""
 _MOST_PREFIXES: Final = 2000
 _MOST_REPEATS: Final = 3
+_LONGEST_BEGINNING: Final = 8
+_SHORTEST_BEGINNING: Final = 3
+_MOST_BEGINNINGS: Final = 500
 
 
 def reach(pattern: str) -> int | None:
@@ -60,6 +63,17 @@ def begins_with_keyword(pattern: str, keywords: Sequence[str]) -> bool:
     """
     prefixes = _prefixes(_parsed(pattern).data, max(map(len, keywords), default=0))
     return bool(keywords) and all(prefix.lower().startswith(tuple(keywords)) for prefix, _ in prefixes)
+
+
+def beginnings(pattern: str) -> frozenset[str]:
+    """Words in lower case with one of which every match begins; none if they are not known, many or short.
+
+    >>> sorted(beginnings(r"\\b(?i:echo|print(?:f|ln))\\s+x")), beginnings("[a-z]+key"), beginnings("-?x")
+    (['echo', 'printf', 'println'], frozenset(), frozenset())
+    """
+    found = {prefix.lower() for prefix, _ in _prefixes(_parsed(pattern).data, _LONGEST_BEGINNING)}
+    shortest = min(map(len, found), default=0)
+    return frozenset(found) if shortest >= _SHORTEST_BEGINNING and len(found) <= _MOST_BEGINNINGS else frozenset()
 
 
 _Prefix = tuple[str, bool]

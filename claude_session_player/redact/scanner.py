@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.redact.cleaning import SIGNS, clean_text
 from claude_session_player.redact.masks import MASK
-from claude_session_player.redact.reach import begins_with_keyword, reach
+from claude_session_player.redact.reach import beginnings, begins_with_keyword, reach
 from claude_session_player.redact.rule import Find
 
 if TYPE_CHECKING:
@@ -43,19 +43,21 @@ class Scanner:
         self._rules_of = [tuple(self._order[id(rule)] for rule in rules) for _, rules in self._by_keyword]
         self._nothing: set[str] = set()
         """Short texts in which nothing was found."""
-        self._extents: dict[int, tuple[bool, int | None]] = {}
+        self._extents: dict[int, _Extent] = {}
 
     @cached_property
     def _automaton(self) -> BytesAhoCorasick:
-        from ahocorasick_rs import BytesAhoCorasick, Implementation
+        return _automaton([keyword for keyword, _ in self._by_keyword])
 
-        return BytesAhoCorasick([keyword for keyword, _ in self._by_keyword], implementation=Implementation.DFA)
-
-    def _extent(self, number: int) -> tuple[bool, int | None]:
-        """Whether a rule finds only what begins with its keywords, and how far its matches extend."""
+    def _extent(self, number: int) -> _Extent:
+        """Where a rule can find something; that takes a while to know, and most rules are never applied."""
         if (known := self._extents.get(number)) is None:
             rule = self.rules[number]
-            known = self._extents[number] = begins_with_keyword(rule.pattern, rule.keywords), reach(rule.pattern)
+            begins = begins_with_keyword(rule.pattern, rule.keywords)
+            words = frozenset[str]() if begins else beginnings(rule.pattern)
+            known = self._extents[number] = _Extent(
+                begins, _automaton([word.encode() for word in words]) if words else None, reach(rule.pattern)
+            )
         return known
 
     def candidates(self, data: bytes) -> tuple[list[Rule], bool]:
@@ -91,7 +93,8 @@ class Scanner:
         A rule is applied only to what its matches can reach around its keywords: most texts are much longer.
         """
         data = text.encode("utf-8", "surrogatepass")
-        hits = self._automaton.find_matches_as_indexes(data.lower(), overlapping=True)
+        lower = data.lower()
+        hits = self._automaton.find_matches_as_indexes(lower, overlapping=True)
         if not hits:
             return [], False
         places: dict[int, list[int]] = {}
@@ -107,20 +110,24 @@ class Scanner:
         found: list[Find] = []
         offsets = _Offsets(data) if len(data) != len(text) else None
         for rule in sorted(by_rule):
-            found += self._found_near(rule, text, by_rule[rule], offsets)
+            found += self._found_near(rule, text, lower, by_rule[rule], offsets)
         return without_masks(found, text), not self._signs.isdisjoint(places)
 
-    def _found_near(self, number: int, text: str, starts: list[int], offsets: _Offsets | None) -> Iterator[Find]:
-        """What a rule finds around its keywords."""
+    def _found_near(
+        self, number: int, text: str, lower: bytes, starts: list[int], offsets: _Offsets | None
+    ) -> Iterator[Find]:
+        """What a rule finds around its keywords, which begin at these places of the text in UTF-8 and lower case."""
         rule, size = self.rules[number], len(text)
-        begins, width = self._extent(number)
-        if not begins and (width is None or size <= 2 * width):
+        begins, words, width = self._extent(number)
+        if words is not None:
+            starts = list({start for _, start, _ in words.find_matches_as_indexes(lower, overlapping=True)})
+        elif not begins and (width is None or size <= 2 * width):
             yield from rule.finds(text)
             return
-        starts = sorted(starts)
+        starts.sort()
         if offsets is not None:
             starts = offsets.characters(starts)
-        if begins:
+        if begins or words is not None:
             yield from rule.finds_at(text, starts)
             return
         assert width is not None
@@ -152,6 +159,23 @@ class Scanner:
     def rank(self, rule: Rule) -> int:
         """The place of a rule in the order; rules from elsewhere come last."""
         return self._order.get(id(rule), len(self._order))
+
+
+class _Extent(NamedTuple):
+    """Where matches of a rule are in a text."""
+
+    begins: bool
+    """They begin with its keywords."""
+    words: BytesAhoCorasick | None
+    """They begin with one of these words."""
+    width: int | None
+    """They extend so far from its keywords; `None` for no limit."""
+
+
+def _automaton(words: list[bytes]) -> BytesAhoCorasick:
+    from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+    return BytesAhoCorasick(words, implementation=Implementation.DFA)
 
 
 class _Offsets:

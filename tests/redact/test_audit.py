@@ -255,7 +255,7 @@ def test_rules_find_near_their_keywords_what_they_find_in_the_whole_text(content
         data = content.encode()
         low = data.lower()
         starts = [at for keyword in rule.keywords for at in range(len(low)) if low.startswith(keyword.encode(), at)]
-        near = list(SCANNER._found_near(number, content, starts, _offsets(data, content))) if starts else []
+        near = list(SCANNER._found_near(number, content, low, starts, _offsets(data, content))) if starts else []
         assert near == whole, rule.name
 
 
@@ -276,7 +276,7 @@ def test_each_rule_finds_its_samples_in_long_texts(rule: Any) -> None:
         data = content.encode()
         low = data.lower()
         starts = [at for keyword in rule.keywords for at in range(len(low)) if low.startswith(keyword.encode(), at)]
-        assert list(SCANNER._found_near(number, content, starts, _offsets(data, content))) == rule.finds(content)
+        assert list(SCANNER._found_near(number, content, low, starts, _offsets(data, content))) == rule.finds(content)
 
 
 def test_names_of_secret_fields_have_a_word_that_the_filter_looks_for() -> None:
