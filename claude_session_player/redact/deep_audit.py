@@ -193,7 +193,7 @@ def _add(audit: Audit, finds: Sequence[KingfisherFind], place: TextPlace, path: 
         file.seek(place.offset)
         text = file.read(place.size).decode("utf-8", "replace")
     origin = place.origin
-    setup, redactor, _ = load_setup(origin.job.setup)
+    setup, redactor, _, _ = load_setup(origin.job.setup)
     redactor.forget()
     own = redactor.finds(text, origin.key)
     others: list[Find] = []

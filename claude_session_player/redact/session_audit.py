@@ -21,14 +21,15 @@ from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
 from claude_session_player.redact.line_filter import LineFilter, raw_spellings
-from claude_session_player.redact.records import remove_images, string_lists, transform
+from claude_session_player.redact.plausibility import is_secret_name
+from claude_session_player.redact.records import FREE, STRUCTURE, is_structure, remove_images, transform
 from claude_session_player.redact.redactor import Redactor
 from claude_session_player.redact.report import MOST_PLACES
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from claude_session_player.redact.known import KnownValue
     from claude_session_player.redact.own_rules import OwnRules
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 _AROUND: Final = 40
 _PORTION: Final = 8 << 20
+_SHORT: Final = 256
+_REMEMBERED: Final = 20_000
+_IMAGE_SIGN: Final = b"base64"
 _decode: Final = msgspec.json.Decoder().decode
 
 Preview = tuple[str | bytes, ...]
@@ -118,12 +122,12 @@ def audit_session(job: AuditJob) -> SessionSecrets:
 
 
 @lru_cache(maxsize=1)
-def load_setup(data: bytes) -> tuple[AuditSetup, Redactor, LineFilter]:
+def load_setup(data: bytes) -> tuple[AuditSetup, Redactor, LineFilter, RecordLearner]:
     """What all sessions of a run have in common."""
     setup = AuditSetup(*pickle.loads(data))
     redactor = Redactor(keep=("identity", "images", *setup.keep), known=setup.known, own=setup.own)
     keywords = [keyword for rule in redactor.scanner.rules for keyword in rule.keywords]
-    return setup, redactor, LineFilter([*keywords, *redactor.values.spellings])
+    return setup, redactor, LineFilter([*keywords, *redactor.values.spellings]), RecordLearner(redactor)
 
 
 class SessionAuditor:
@@ -131,7 +135,7 @@ class SessionAuditor:
 
     def __init__(self, job: AuditJob) -> None:
         self._job = job
-        self._setup, self._redactor, self._filter = load_setup(job.setup)
+        self._setup, self._redactor, self._filter, self._learner = load_setup(job.setup)
         self._redactor.forget()
         self._hits: set[tuple[int, int]] = set()
         """The lines that show a secret, by the numbers of their files."""
@@ -184,31 +188,16 @@ class SessionAuditor:
     def _learn_line(self, line: bytes) -> bool:
         is_found = False
         for value in values_of_line(line):
-            is_found = self._learn_value(value) or is_found
+            if _IMAGE_SIGN in line:
+                remove_images(value)
+            is_found = self._learner.learn(value) or is_found
         return is_found
 
     def _learn_text(self, file: int, text: str, line: int) -> None:
         self._bytes += len(text)
-        self._has_found = self._learn_value(document_of(self._job.files[file].path, text)) or self._has_found
-
-    def _learn_value(self, value: Any) -> bool:
-        """Learn the secrets in a record or a text; false if it shows none."""
-        redactor = self._redactor
-        is_found = False
-
-        def visit(key: str, text: str, field: str) -> str:
-            nonlocal is_found
-            if finds := redactor.secrets(text, key):
-                redactor.learn_finds(finds)
-                is_found = True
-            return text
-
+        value = document_of(self._job.files[file].path, text)
         remove_images(value)
-        transform(value, visit)
-        for texts in string_lists(value):
-            redactor.learn_pieces(texts, "\n")
-            redactor.learn_pieces(texts, " ")
-        return is_found
+        self._has_found = self._learner.learn(value) or self._has_found
 
     # --- the second time ------------------------------------------------------------------------
 
@@ -256,6 +245,89 @@ class SessionAuditor:
         if finds is None:
             finds = self._found[digest] = _Finds(digest, find, self._redactor.scanner.rank(find.rule))
         finds.add(find, self._redactor.scanner.rank(find.rule), place, time)
+
+
+class FieldFacts(NamedTuple):
+    """What is known of fields of a name."""
+
+    is_secret: bool
+    is_structure: bool
+    is_free: bool
+    """True if what is below them is not structure."""
+
+
+class RecordLearner:
+    """Learns the secrets of records; most of their texts are short, and repeated in every line."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._fields: dict[str, FieldFacts] = {}
+        self._harmless: set[str] = set()
+        """Texts that show no secret, unless the name of their field makes them one."""
+
+    def learn(self, value: Any) -> bool:
+        """Learn the secrets in a record or a text, without its images; false if it shows none.
+
+        It looks at the same texts as `transform`, without changing anything or knowing where they are.
+        """
+        if len(self._harmless) >= _REMEMBERED:
+            self._harmless.clear()
+        is_found = False
+        seen: set[str] = set()
+        """Long texts: results of tools stand in a record twice."""
+        waiting: list[tuple[Any, str, bool]] = [([value], "", False)]
+        while waiting:
+            part, key, is_free = waiting.pop()
+            items: Iterable[tuple[str, Any]]
+            if type(part) is dict:
+                items = part.items()
+                is_found = self._learn_names(part) or is_found
+            else:
+                items = [(key, item) for item in part]
+                is_found = self._learn_list(part) or is_found
+            for name, item in items:
+                kind = type(item)
+                if kind is str:
+                    if item not in self._harmless or self._field(name).is_secret:
+                        is_found = self._learn_text(item, name, is_free, seen) or is_found
+                elif kind is dict or kind is list:
+                    waiting.append((item, name, is_free or self._field(name).is_free))
+        return is_found
+
+    def _learn_text(self, text: str, key: str, is_free: bool, seen: set[str]) -> bool:
+        field = self._field(key)
+        if (text in seen and not field.is_secret) or (field.is_structure and is_structure(key, text, is_free)):
+            return False
+        if finds := self._redactor.secrets(text, key):
+            self._redactor.learn_finds(finds)
+            return True
+        (self._harmless if len(text) <= _SHORT else seen).add(text)
+        return False
+
+    def _learn_names(self, part: dict[str, Any]) -> bool:
+        is_found = False
+        for name in part:
+            if name not in self._fields and (finds := self._redactor.secrets(name)):
+                self._redactor.learn_finds(finds)
+                is_found = True
+        return is_found
+
+    def _learn_list(self, part: list[Any]) -> bool:
+        """Learn what stands in several texts of a list: words of a command, lines of a key."""
+        texts = [item for item in part if type(item) is str]
+        if len(texts) > 1:
+            self._redactor.learn_pieces(texts, "\n")
+            self._redactor.learn_pieces(texts, " ")
+        return False
+
+    def _field(self, name: str) -> FieldFacts:
+        """What is known of a name; a name with a secret in it is not remembered."""
+        known = self._fields.get(name)
+        if known is None:
+            known = FieldFacts(is_secret_name(name), name in STRUCTURE, name in FREE)
+            if not self._redactor.secrets(name) and len(self._fields) < _REMEMBERED:
+                self._fields[name] = known
+        return known
 
 
 class _Finds:
