@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from claude_session_player.redact.cleaning import SIGNS, clean_text
 from claude_session_player.redact.masks import MASK
@@ -11,9 +11,9 @@ from claude_session_player.redact.reach import beginnings, begins_with_keyword, 
 from claude_session_player.redact.rule import Find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from ahocorasick_rs import BytesAhoCorasick
+    from ahocorasick_rs import AhoCorasick, BytesAhoCorasick
 
     from claude_session_player.redact.rule import Rule
 
@@ -46,8 +46,8 @@ class Scanner:
         self._extents: dict[int, _Extent] = {}
 
     @cached_property
-    def _automaton(self) -> BytesAhoCorasick:
-        return _automaton([keyword for keyword, _ in self._by_keyword])
+    def _words(self) -> _Words:
+        return _Words(keyword.decode() for keyword, _ in self._by_keyword)
 
     def _extent(self, number: int) -> _Extent:
         """Where a rule can find something; that takes a while to know, and most rules are never applied."""
@@ -55,14 +55,12 @@ class Scanner:
             rule = self.rules[number]
             begins = begins_with_keyword(rule.pattern, rule.keywords)
             words = frozenset[str]() if begins else beginnings(rule.pattern)
-            known = self._extents[number] = _Extent(
-                begins, _automaton([word.encode() for word in words]) if words else None, reach(rule.pattern)
-            )
+            known = self._extents[number] = _Extent(begins, _Words(words) if words else None, reach(rule.pattern))
         return known
 
     def candidates(self, data: bytes) -> tuple[list[Rule], bool]:
         """The rules that may find something in UTF-8, in their order; and whether something may be in disguise."""
-        numbers = {number for number, _, _ in self._automaton.find_matches_as_indexes(data.lower(), overlapping=True)}
+        numbers = {number for number, _, _ in self._words.find(data.lower())}
         if not numbers:
             return [], False
         rules = {id(rule): rule for number in numbers for rule in self._by_keyword[number][1]}
@@ -92,9 +90,8 @@ class Scanner:
 
         A rule is applied only to what its matches can reach around its keywords: most texts are much longer.
         """
-        data = text.encode("utf-8", "surrogatepass")
-        lower = data.lower()
-        hits = self._automaton.find_matches_as_indexes(lower, overlapping=True)
+        lower = _lowered(text)
+        hits = self._words.find(lower)
         if not hits:
             return [], False
         places: dict[int, list[int]] = {}
@@ -108,25 +105,20 @@ class Scanner:
             for rule in self._rules_of[number]:
                 by_rule[rule] = by_rule[rule] + starts if rule in by_rule else starts
         found: list[Find] = []
-        offsets = _Offsets(data) if len(data) != len(text) else None
         for rule in sorted(by_rule):
-            found += self._found_near(rule, text, lower, by_rule[rule], offsets)
+            found += self._found_near(rule, text, lower, by_rule[rule])
         return without_masks(found, text), not self._signs.isdisjoint(places)
 
-    def _found_near(
-        self, number: int, text: str, lower: bytes, starts: list[int], offsets: _Offsets | None
-    ) -> Iterator[Find]:
-        """What a rule finds around its keywords, which begin at these places of the text in UTF-8 and lower case."""
+    def _found_near(self, number: int, text: str, lower: bytes | str, starts: list[int]) -> Iterator[Find]:
+        """What a rule finds around its keywords, which begin at these places; `lower` is the text, see `_lowered`."""
         rule, size = self.rules[number], len(text)
         begins, words, width = self._extent(number)
         if words is not None:
-            starts = list({start for _, start, _ in words.find_matches_as_indexes(lower, overlapping=True)})
+            starts = list({start for _, start, _ in words.find(lower)})
         elif not begins and (width is None or size <= 2 * width):
             yield from rule.finds(text)
             return
         starts.sort()
-        if offsets is not None:
-            starts = offsets.characters(starts)
         if begins or words is not None:
             yield from rule.finds_at(text, starts)
             return
@@ -166,33 +158,41 @@ class _Extent(NamedTuple):
 
     begins: bool
     """They begin with its keywords."""
-    words: BytesAhoCorasick | None
+    words: _Words | None
     """They begin with one of these words."""
     width: int | None
     """They extend so far from its keywords; `None` for no limit."""
 
 
-def _automaton(words: list[bytes]) -> BytesAhoCorasick:
-    from ahocorasick_rs import BytesAhoCorasick, Implementation
+class _Words:
+    """Finds words in lower case: in bytes, or in texts that are not ASCII, where places are those of characters."""
 
-    return BytesAhoCorasick(words, implementation=Implementation.DFA)
+    def __init__(self, words: Iterable[str]) -> None:
+        self._words = list(words)
 
-
-class _Offsets:
-    """Turns places in UTF-8 into places in the text."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def characters(self, places: Sequence[int]) -> list[int]:
-        """The numbers of characters before some places, which are in ascending order and not within characters."""
-        found = []
-        at = count = 0
-        for place in places:
-            count += len(self._data[at:place].decode("utf-8", "surrogatepass"))
-            at = place
-            found.append(count)
+    def find(self, lower: bytes | str) -> list[tuple[int, int, int]]:
+        """The numbers of the words that stand in a text, with their places; they may overlap."""
+        automaton: Any = self._in_bytes if isinstance(lower, bytes) else self._in_text
+        found: list[tuple[int, int, int]] = automaton.find_matches_as_indexes(lower, overlapping=True)
         return found
+
+    @cached_property
+    def _in_bytes(self) -> BytesAhoCorasick:
+        from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+        return BytesAhoCorasick([word.encode() for word in self._words], implementation=Implementation.DFA)
+
+    @cached_property
+    def _in_text(self) -> AhoCorasick:
+        from ahocorasick_rs import AhoCorasick, Implementation
+
+        return AhoCorasick(self._words, implementation=Implementation.DFA)
+
+
+def _lowered(text: str) -> bytes | str:
+    """A text whose ASCII letters are in lower case, with as many items as the text has characters."""
+    data = text.encode("utf-8", "replace").lower()
+    return data if len(data) == len(text) else data.decode()
 
 
 def without_masks(found: list[Find], text: str) -> list[Find]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import stat
 import tempfile
 from pathlib import Path
@@ -21,9 +22,10 @@ from claude_session_player.redact.line_filter import NAME_WORDS, LineFilter
 from claude_session_player.redact.plausibility import is_secret_name
 from claude_session_player.redact.records import remove_images, transform
 from claude_session_player.redact.redactor import Redactor
+from claude_session_player.redact.rule import Find, Rule
 from claude_session_player.redact.rules import SECRET_RULES
 from claude_session_player.redact.samples import expand
-from claude_session_player.redact.scanner import Scanner
+from claude_session_player.redact.scanner import Scanner, _lowered
 from claude_session_player.redact.session_audit import values_of_line
 from claude_session_player.util import workers
 from tests import corpus
@@ -250,33 +252,27 @@ FILTER = LineFilter(keyword for rule in SECRET_RULES for keyword in rule.keyword
 @settings(max_examples=300, deadline=None)
 @given(st.lists(PIECES, max_size=60).map("".join))
 def test_rules_find_near_their_keywords_what_they_find_in_the_whole_text(content: str) -> None:
-    for number, rule in enumerate(SCANNER.rules):
-        whole = rule.finds(content)
-        data = content.encode()
-        low = data.lower()
-        starts = [at for keyword in rule.keywords for at in range(len(low)) if low.startswith(keyword.encode(), at)]
-        near = list(SCANNER._found_near(number, content, low, starts, _offsets(data, content))) if starts else []
-        assert near == whole, rule.name
+    for rule in SECRET_RULES:
+        assert found_near(rule, content) == rule.finds(content), rule.name
 
 
 SCANNER = Scanner(SECRET_RULES)
 
 
-def _offsets(data: bytes, content: str) -> Any:
-    from claude_session_player.redact.scanner import _Offsets
-
-    return _Offsets(data) if len(data) != len(content) else None
+def found_near(rule: Rule, content: str) -> list[Find]:
+    """What a rule finds where it is applied: around its keywords."""
+    lower = _lowered(content)
+    text = lower if isinstance(lower, str) else lower.decode()
+    starts = [match.start() for keyword in rule.keywords for match in re.finditer(f"(?={re.escape(keyword)})", text)]
+    return list(SCANNER._found_near(SCANNER.rules.index(rule), content, lower, starts)) if starts else []
 
 
 @pytest.mark.parametrize("rule", SECRET_RULES, ids=lambda rule: rule.name)
-def test_each_rule_finds_its_samples_in_long_texts(rule: Any) -> None:
-    number = SCANNER.rules.index(rule)
+def test_each_rule_finds_its_samples_in_long_texts(rule: Rule) -> None:
     for seed, sample in enumerate(rule.samples):
-        content = f"{'lorem é ipsum ' * 900}\n{expand(sample, seed)}\n{'dolor sit amet ' * 900}"
-        data = content.encode()
-        low = data.lower()
-        starts = [at for keyword in rule.keywords for at in range(len(low)) if low.startswith(keyword.encode(), at)]
-        assert list(SCANNER._found_near(number, content, low, starts, _offsets(data, content))) == rule.finds(content)
+        for filler in ("lorem ipsum ", "lorem é ipsum \ud800 "):
+            content = f"{filler * 900}\n{expand(sample, seed)}\n{filler * 900}"
+            assert found_near(rule, content) == rule.finds(content)
 
 
 def test_names_of_secret_fields_have_a_word_that_the_filter_looks_for() -> None:
