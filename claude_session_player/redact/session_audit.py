@@ -276,27 +276,29 @@ class RecordLearner:
         seen: set[str] = set()
         """Long texts: results of tools stand in a record twice."""
         waiting: list[tuple[Any, str, bool]] = [([value], "", False)]
+        harmless, fields = self._harmless, self._fields
         while waiting:
             part, key, is_free = waiting.pop()
-            items: Iterable[tuple[str, Any]]
-            if type(part) is dict:
-                items = part.items()
-                is_found = self._learn_names(part) or is_found
+            if type(part) is list:
+                self._learn_list(part)
+                items: Iterable[tuple[str, Any]] = [(key, item) for item in part]
             else:
-                items = [(key, item) for item in part]
-                is_found = self._learn_list(part) or is_found
+                items = part.items()
             for name, item in items:
+                field = fields.get(name)
+                if field is None:
+                    field, is_secret = self._new_field(name)
+                    is_found = is_secret or is_found
                 kind = type(item)
                 if kind is str:
-                    if item not in self._harmless or self._field(name).is_secret:
-                        is_found = self._learn_text(item, name, is_free, seen) or is_found
+                    if field.is_secret or not (item in harmless or item in seen):
+                        is_found = self._learn_text(item, name, field, is_free, seen) or is_found
                 elif kind is dict or kind is list:
-                    waiting.append((item, name, is_free or self._field(name).is_free))
+                    waiting.append((item, name, is_free or field.is_free))
         return is_found
 
-    def _learn_text(self, text: str, key: str, is_free: bool, seen: set[str]) -> bool:
-        field = self._field(key)
-        if (text in seen and not field.is_secret) or (field.is_structure and is_structure(key, text, is_free)):
+    def _learn_text(self, text: str, key: str, field: FieldFacts, is_free: bool, seen: set[str]) -> bool:
+        if field.is_structure and is_structure(key, text, is_free):
             return False
         if finds := self._redactor.secrets(text, key):
             self._redactor.learn_finds(finds)
@@ -304,30 +306,21 @@ class RecordLearner:
         (self._harmless if len(text) <= _SHORT else seen).add(text)
         return False
 
-    def _learn_names(self, part: dict[str, Any]) -> bool:
-        is_found = False
-        for name in part:
-            if name not in self._fields and (finds := self._redactor.secrets(name)):
-                self._redactor.learn_finds(finds)
-                is_found = True
-        return is_found
-
-    def _learn_list(self, part: list[Any]) -> bool:
+    def _learn_list(self, part: list[Any]) -> None:
         """Learn what stands in several texts of a list: words of a command, lines of a key."""
         texts = [item for item in part if type(item) is str]
         if len(texts) > 1:
             self._redactor.learn_pieces(texts, "\n")
             self._redactor.learn_pieces(texts, " ")
-        return False
 
-    def _field(self, name: str) -> FieldFacts:
-        """What is known of a name; a name with a secret in it is not remembered."""
-        known = self._fields.get(name)
-        if known is None:
-            known = FieldFacts(is_secret_name(name), name in STRUCTURE, name in FREE)
-            if not self._redactor.secrets(name) and len(self._fields) < _REMEMBERED:
-                self._fields[name] = known
-        return known
+    def _new_field(self, name: str) -> tuple[FieldFacts, bool]:
+        """What is known of a name, and whether it has a secret in it: such a name is not remembered."""
+        field = FieldFacts(is_secret_name(name), name in STRUCTURE, name in FREE)
+        if finds := self._redactor.secrets(name):
+            self._redactor.learn_finds(finds)
+        elif len(self._fields) < _REMEMBERED:
+            self._fields[name] = field
+        return field, bool(finds)
 
 
 class _Finds:
