@@ -179,11 +179,11 @@ class Audit:
                 yield audit_session(job)
             return
         jobs = list(self.jobs())
-        done, total = 0, sum(job.size for job in jobs)
+        done, total = 0, sum(job.bytes_to_read for job in jobs)
         by_number = {job.number: job for job in jobs}
         for result in run_jobs(jobs, _TASK):
             self._note_files(by_number[result.number])
-            done += by_number[result.number].size
+            done += by_number[result.number].bytes_to_read
             if progress is not None:
                 progress(done, total)
             yield result

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from claude_session_player.redact.rule import Find
 
 _AROUND: Final = 40
+_COST: Final = 4
+"""How many times as long as to check bytes it takes to find secrets in them: other processes are worth it sooner."""
 _PORTION: Final = 8 << 20
 _SHORT: Final = 256
 _REMEMBERED: Final = 20_000
@@ -73,9 +75,14 @@ class AuditJob(NamedTuple):
 
     number: int
     files: tuple[AuditedFile, ...]
-    size: int
+    bytes_to_read: int
     setup: bytes
     """The pickled `AuditSetup`: it passes to other processes through pipes only."""
+
+    @property
+    def size(self) -> int:
+        """The work, in bytes that others read in that time."""
+        return self.bytes_to_read * _COST
 
 
 class FoundPlace(NamedTuple):
