@@ -105,7 +105,7 @@ TextKey = tuple[int, int, int | None, str]
 """Names a text: by the numbers of its session, its file and its line, and its field."""
 
 
-class SessionGroup(NamedTuple):
+class AuditedSession(NamedTuple):
     """The files that are read of one session."""
 
     id: str
@@ -179,11 +179,11 @@ class Audit:
                 yield audit_session(job)
             return
         jobs = list(self.jobs())
-        done, total = 0, sum(job.bytes_to_read for job in jobs)
+        done, total = 0, sum(job.size for job in jobs)
         by_number = {job.number: job for job in jobs}
         for result in run_jobs(jobs, _TASK):
             self._note_files(by_number[result.number])
-            done += by_number[result.number].bytes_to_read
+            done += by_number[result.number].size
             if progress is not None:
                 progress(done, total)
             yield result
@@ -316,12 +316,12 @@ def _preview(pieces: Preview, masks: dict[bytes, str]) -> str:
 # --- which files --------------------------------------------------------------------------------------
 
 
-def group_files(files: Iterable[SessionFile]) -> list[SessionGroup]:
+def group_files(files: Iterable[SessionFile]) -> list[AuditedSession]:
     """Session files by the sessions that they belong to, as far as their paths say."""
     groups: dict[tuple[str, str], dict[str, SessionFile]] = {}
     for file in files:
         groups.setdefault((file.home, file.parent or file.id), {})[file.path] = file
-    return [SessionGroup(id, home, tuple(some.values())) for (home, id), some in groups.items()]
+    return [AuditedSession(id, home, tuple(some.values())) for (home, id), some in groups.items()]
 
 
 def _audited_files(files: Sequence[SessionFile]) -> Iterator[AuditedFile]:

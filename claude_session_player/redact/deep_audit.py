@@ -25,7 +25,7 @@ from claude_session_player.redact.session_audit import (
     digest_of,
     document_of,
     load_setup,
-    preview_of,
+    preview_around,
     read_texts,
     values_of_line,
 )
@@ -245,7 +245,7 @@ def _place(text: str, find: Find, finds: Sequence[Find], origin: ScannedText, ke
         line += text.count("\n", 0, find.start)
     preview: Preview = (digest_of(key, find.value),)
     if find.start < find.end:
-        preview = preview_of(text, find, finds, key)
+        preview = preview_around(text, find, finds, key)
     return FoundPlace(origin.file, line, origin.field, preview)
 
 

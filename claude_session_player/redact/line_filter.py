@@ -37,7 +37,7 @@ _TRIED: Final = 1000
 _MOST_ADMITTED: Final = 0.8
 
 
-class LineFilter:
+class SecretLineFilter:
     """Looks for keywords, in upper or lower case, in lines of JSON."""
 
     def __init__(self, keywords: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ from claude_session_player.errors import SessionError
 from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
-from claude_session_player.redact.line_filter import LineFilter, raw_spellings
+from claude_session_player.redact.line_filter import SecretLineFilter, raw_spellings
 from claude_session_player.redact.plausibility import is_secret_name
 from claude_session_player.redact.records import FREE, STRUCTURE, is_structure, remove_images, transform
 from claude_session_player.redact.redactor import Redactor
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from claude_session_player.redact.rule import Find
 
 _AROUND: Final = 40
-_COST: Final = 4
-"""How many times as long as to check bytes it takes to find secrets in them: other processes are worth it sooner."""
 _PORTION: Final = 8 << 20
 _SHORT: Final = 256
 _REMEMBERED: Final = 20_000
@@ -75,14 +73,9 @@ class AuditJob(NamedTuple):
 
     number: int
     files: tuple[AuditedFile, ...]
-    bytes_to_read: int
+    size: int
     setup: bytes
     """The pickled `AuditSetup`: it passes to other processes through pipes only."""
-
-    @property
-    def size(self) -> int:
-        """The work, in bytes that others read in that time."""
-        return self.bytes_to_read * _COST
 
 
 class FoundPlace(NamedTuple):
@@ -129,12 +122,12 @@ def audit_session(job: AuditJob) -> SessionSecrets:
 
 
 @lru_cache(maxsize=1)
-def load_setup(data: bytes) -> tuple[AuditSetup, Redactor, LineFilter, RecordLearner]:
+def load_setup(data: bytes) -> tuple[AuditSetup, Redactor, SecretLineFilter, RecordLearner]:
     """What all sessions of a run have in common."""
     setup = AuditSetup(*pickle.loads(data))
     redactor = Redactor(keep=("identity", "images", *setup.keep), known=setup.known, own=setup.own)
     keywords = [keyword for rule in redactor.scanner.rules for keyword in rule.keywords]
-    return setup, redactor, LineFilter([*keywords, *redactor.values.spellings]), RecordLearner(redactor)
+    return setup, redactor, SecretLineFilter([*keywords, *redactor.values.spellings]), RecordLearner(redactor)
 
 
 class SessionAuditor:
@@ -239,7 +232,7 @@ class SessionAuditor:
             finds = self._redactor.finds(text, key)
             for find in finds:
                 at = line if has_lines or line is None else line + text.count("\n", 0, find.start)
-                preview = preview_of(text, find, finds, self._setup.key)
+                preview = preview_around(text, find, finds, self._setup.key)
                 self._add(find, FoundPlace(file, at, field, preview), time or "")
             return text
 
@@ -372,7 +365,7 @@ def digest_of(key: bytes, value: str) -> bytes:
     return hmac.digest(key, value.encode("utf-8", "surrogatepass"), hashlib.sha256)
 
 
-def preview_of(text: str, find: Find, finds: Sequence[Find], key: bytes) -> Preview:
+def preview_around(text: str, find: Find, finds: Sequence[Find], key: bytes) -> Preview:
     """The text around a secret; `finds` are all secrets in it, from left to right."""
     start, end = max(find.start - _AROUND, 0), min(find.end + _AROUND, len(text))
     pieces: list[str | bytes] = []

@@ -18,7 +18,7 @@ from claude_session_player.errors import MissingExtra, NotInstalled
 from claude_session_player.redact import deep_audit, kingfisher
 from claude_session_player.redact.audit import AuditRules, Secret, SecretsReport, audit_files
 from claude_session_player.redact.known import KnownValue
-from claude_session_player.redact.line_filter import NAME_WORDS, LineFilter
+from claude_session_player.redact.line_filter import NAME_WORDS, SecretLineFilter
 from claude_session_player.redact.plausibility import is_secret_name
 from claude_session_player.redact.records import remove_images, transform
 from claude_session_player.redact.redactor import Redactor
@@ -189,7 +189,7 @@ def test_lines_without_keywords_are_not_decoded(builder: StoreBuilder) -> None:
     for _ in range(50):
         written.response(text("It runs and runs.")).prompt("Go on")
     put(builder, written.prompt(f"Use {KEY}"))
-    line_filter = LineFilter(["sk-ant-"])
+    line_filter = SecretLineFilter(["sk-ant-"])
     admitted = [number for number, line in enumerate(written.lines, 1) if line_filter.admits(line)]
     assert admitted == [101], "every response counts its input_tokens, which is no reason to decode it"
 
@@ -246,7 +246,7 @@ def test_the_filter_admits_every_line_with_a_secret(value: Any, is_ascii: bool) 
 
 
 REDACTOR = Redactor(keep=["identity"])
-FILTER = LineFilter(keyword for rule in SECRET_RULES for keyword in rule.keywords)
+FILTER = SecretLineFilter(keyword for rule in SECRET_RULES for keyword in rule.keywords)
 
 
 @settings(max_examples=300, deadline=None)
