@@ -40,8 +40,6 @@ SIGNS: Final = (
     *_WRITTEN_SIGNS,
 )
 """Every text that is changed contains one of these, apart from the rarest control characters."""
-LINE_SIGNS: Final = ("\\b", *_INVISIBLE_SIGNS, *_WRITTEN_SIGNS)
-"""Every line of JSON with such a text contains one of these: control characters are written as `\\u` or `\\b`."""
 _SIGN: Final = re.compile(f"\\\\[u/]|%[2-7][0-9a-fA-F]|&[#a-z]|[\x00-\x08\x0e-\x1f\x7f\x9b{_INVISIBLE}]")
 
 
