@@ -1,0 +1,90 @@
+"""Sessions full of plants: each seed in another place and another disguise."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.redact.outputs import known_file
+from tests.redact.places import PLACES, PlantedSession, Where
+from tests.redact.planted import (
+    DISGUISES,
+    WORD,
+    Plant,
+    Seed,
+    disguised,
+    identity_seeds,
+    in_base64,
+    known_seeds,
+    secret_seeds,
+)
+
+_BASE64: Final = "base64"
+
+
+class Garden(NamedTuple):
+    """A store with one session, and what was planted in it."""
+
+    root: Path
+    known: Path
+    """The file of known values."""
+    plants: list[Plant]
+    files: list[str]
+    """Paths of files that tools used."""
+    lines: int
+
+
+def seeds(start: int) -> Iterator[Seed]:
+    """Seeds without end, all of them different."""
+    round = start
+    while True:
+        found = [*secret_seeds(round), *known_seeds(round)]
+        for part in range(4):
+            found += identity_seeds(round * 4 + part)
+        random.Random(round).shuffle(found)
+        yield from found
+        round += 1
+
+
+def planted_sessions(root: Path, sessions: int, each: int) -> Iterator[Garden]:
+    """Stores with a session each, in which every place has several plants."""
+    supply, waiting = seeds(0), deque[Seed]()
+    for number in range(sessions):
+        yield _planted(root / f"s{number}", supply, waiting, each, number)
+
+
+def _planted(folder: Path, supply: Iterator[Seed], waiting: deque[Seed], each: int, number: int) -> Garden:
+    source = random.Random(number)
+    person = next(identity_seeds(1_000_000 + number))
+    home = person.text.split()[1].removesuffix("/notes.md")
+    plot = PlantedSession(folder / "store", home)
+    plants = [Plant(person, home, "project", "plain", "")]
+    for at in range(each):
+        for order, where in enumerate(source.sample(PLACES, len(PLACES))):
+            near = f"{WORD} p{number:02}n{at:02}n{order:02}"
+            plant = _plant(_fitting(where, supply, waiting), where, near, source)
+            where.put(plot, plant.text, near)
+            plants.append(plant)
+    plot.write()
+    values = [plant.seed.text for plant in plants if plant.seed.name == "known value"]
+    return Garden(plot.store.root, known_file(folder / "known.json", values), plants, plot.files, len(plot.main.lines))
+
+
+def _fitting(where: Where, supply: Iterator[Seed], waiting: deque[Seed]) -> Seed:
+    """The next seed that can stand in a place."""
+    if not where.one_line:
+        return waiting.popleft() if waiting else next(supply)
+    while not (seed := next(supply)).is_one_line:
+        waiting.append(seed)
+    return seed
+
+
+def _plant(seed: Seed, where: Where, near: str, source: random.Random) -> Plant:
+    disguise = "plain" if where.splits else source.choice(list(DISGUISES))
+    if seed.name == "known value" and not where.splits and source.random() < 0.4:
+        return Plant(seed, in_base64(seed, near), where.name, _BASE64, near)
+    text = disguised(seed, disguise, near, one_line=where.one_line)
+    return Plant(seed, text, where.name, disguise, near)
