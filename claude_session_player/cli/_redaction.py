@@ -72,10 +72,14 @@ class RedactionOptions:
 
     def source(self, source: SessionSource, store: Store | None = None) -> SessionSource:
         """The same for a session that was found, or is on standard input."""
-        from claude_session_player.cli._refs import SessionSource
+        from claude_session_player.cli._refs import SessionSource, check_file
 
         if not self.redact:
             return source
+        if source.found is None and source.inline is None and source.path is not None and os.path.isfile(source.path):
+            check_file(source.path, source.name)
+            file = self._copies(os.path.getsize(source.path)).copy_of_file(source.path, source.name)
+            return SessionSource(file.name, file.path)
         copy = self.session(self.original(source, store))
         shutil.rmtree(os.path.join(self._directory, _INPUT), ignore_errors=True)
         name = source.name if source.path is None else copy.file.name

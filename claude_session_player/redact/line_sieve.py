@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from claude_session_player.redact.cleaning import LINE_SIGNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 _CLEAR_BEFORE: Final = frozenset(b"\" '(=:,;[<>`|")
 """Bytes in front of a value that are certainly no part of a word, nor of an escape."""
@@ -25,49 +25,46 @@ IMAGE_SIGNS: Final = ('"base64"', ";base64,")
 _PLAIN: Final = re.compile(r"[/\w.-]+", re.ASCII)
 
 
-class LineHit(NamedTuple):
-    """A known value in a line."""
-
-    start: int
-    end: int
-    literal: bytes
+PLAIN: Final = 0
+"""Nothing in a line can be masked."""
+KNOWN: Final = 1
+"""Nothing but known values, with clear borders, can be."""
+DECODED: Final = 2
+"""A line has to be decoded to be known."""
 
 
 class LineSieve:
     """Looks for keywords and known values in lines, all in one pass."""
 
-    def __init__(self, keywords: Iterable[bytes], literals: Mapping[bytes, bytes]) -> None:
-        """Both in lower case; `literals` maps what known values are in lower case to what they are."""
-        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+    def __init__(self, keywords: Iterable[bytes], values: Iterable[bytes]) -> None:
+        """`keywords` are in lower case, `values` as they are written."""
+        from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
-        self._literals = literals
-        self._patterns = list(dict.fromkeys((*literals, *keywords)))
-        self._known = len(literals)
-        self._find = BytesAhoCorasick(self._patterns, matchkind=MatchKind.LeftmostLongest).find_matches_as_indexes
+        self._values = list(dict.fromkeys(values))
+        patterns = list(dict.fromkeys((*(value.lower() for value in self._values), *keywords)))
+        self._known = len({value.lower() for value in self._values})
+        automaton = BytesAhoCorasick(patterns, matchkind=MatchKind.LeftmostLongest, implementation=Implementation.DFA)
+        self._find = automaton.find_matches_as_indexes
 
-    def known_hits(self, line: bytes) -> list[LineHit] | None:
-        """The known values in a line; `None` for a line with anything else that has to be looked at.
+    def kind(self, line: bytes) -> int:
+        """What a line needs: `PLAIN`, `KNOWN` or `DECODED`.
 
-        >>> sieve = LineSieve([b"key", b"/home/"], {b"/home/ada": b"/home/ada"})
-        >>> [sieve.known_hits(line) for line in (b"plain", b"a key", b"/home/bob", b'"/home/ada/tea"', b"a/home/ada")]
-        [[], None, None, [LineHit(start=1, end=10, literal=b'/home/ada')], None]
+        >>> sieve = LineSieve([b"key", b"/home/"], [b"/home/ada"])
+        >>> [sieve.kind(line) for line in (b"plain", b"a Key", b"/home/bob", b'"/home/ada/tea"', b"a/home/ada")]
+        [0, 2, 2, 1, 2]
         """
         found = self._find(line.lower())
         if not found:
-            return []
-        hits = []
+            return PLAIN
         for number, start, end in found:
-            if number >= self._known:
-                return None
-            literal = self._literals[self._patterns[number]]
             if (
-                line[start:end] != literal
+                number >= self._known
+                or line[start:end] not in self._values
                 or (start and line[start - 1] not in _CLEAR_BEFORE)
                 or (end < len(line) and line[end] not in _CLEAR_BEHIND)
             ):
-                return None
-            hits.append(LineHit(start, end, literal))
-        return hits
+                return DECODED
+        return KNOWN
 
 
 def is_plain(value: str) -> bool:

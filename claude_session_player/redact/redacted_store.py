@@ -26,6 +26,7 @@ from claude_session_player.store import (
     Store,
     StoreIndex,
     encode_project_path,
+    session_file_at,
 )
 from claude_session_player.util.fsutil import describe_os_error
 
@@ -69,6 +70,18 @@ class RedactedStore(Store):
         if not session.is_inline:
             return copied
         return next(child for child in copied.inline_subagents if child.id == session.id)
+
+    def copy_of_file(self, path: str, name: str) -> SessionFile:
+        """The redacted copy of a file alone, as it is by its path; nothing of what is beside it."""
+        home = _Home(os.path.dirname(path), os.path.join(self._directory, "files"), os.path.dirname(name))
+        self._redactor.learn(os.path.abspath(path))
+        source = SourceFile(path, os.path.basename(path))
+        try:
+            copy_redacted([source], self._redactor, lambda one: _moved(one.path, home, self._redactor), self._progress)
+        except OSError as error:
+            raise CannotRead(describe_os_error(error, name)) from error
+        copy = session_file_at(_moved(path, home, self._redactor))
+        return copy._replace(label=self._redactor.masked(name), is_copy=True)
 
     def file_at(self, path: str | os.PathLike[str]) -> SessionFile:
         """What a copy is by its path."""

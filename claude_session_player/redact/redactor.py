@@ -10,7 +10,7 @@ import msgspec
 from claude_session_player.format import lenient_json
 from claude_session_player.redact.cleaning import LINE_SIGNS
 from claude_session_player.redact.identity import Identity
-from claude_session_player.redact.line_sieve import IMAGE_SIGNS, LineHit, LineSieve, is_plain, json_bytes
+from claude_session_player.redact.line_sieve import IMAGE_SIGNS, LineSieve, is_plain, json_bytes
 from claude_session_player.redact.masks import MASK, MaskTable
 from claude_session_player.redact.plausibility import is_secret_name, plausible_value
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
@@ -91,6 +91,8 @@ class Redactor:
         self._identity = None if self._keeps_identity else Identity(kept)
         self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
         """Short texts that were masked before, with their masks."""
+        self._homes_known_at: tuple[int, int] | None = None
+        self._known_homes: list[tuple[bytes, Rule, str]] = []
         self._changes = (0, 0)
         """What was known then."""
 
@@ -105,9 +107,9 @@ class Redactor:
     # --- sorting lines --------------------------------------------------------------------------
 
     @property
-    def homes(self) -> tuple[str, ...]:
+    def homes(self) -> frozenset[str]:
         """The home directories that are known so far."""
-        return self._identity.home_directories if self._identity is not None else ()
+        return frozenset(self._identity.home_directories) if self._identity is not None else frozenset()
 
     def sieve(self) -> LineSieve:
         """A sieve for raw lines, by what is known so far."""
@@ -116,17 +118,39 @@ class Redactor:
         homes = [home for home in self.homes if is_plain(home)]
         if self._identity is not None:
             words.update(self._identity.keywords)
-        literals = {home.casefold().encode(): home.encode() for home in homes}
-        return LineSieve(map(json_bytes, words), literals)
+        return LineSieve(map(json_bytes, words), [home.encode() for home in homes])
 
-    def mask_known(self, line: bytes, hits: list[LineHit], place: Place) -> bytes:
-        """A raw line with masks in place of known values."""
-        pieces: list[bytes] = []
-        at = 0
-        for start, end, literal in hits:
-            pieces += (line[at:start], self.masked(literal.decode(), place=place).encode())
-            at = end
-        return b"".join((*pieces, line[at:]))
+    def sieve_of_learned(self) -> LineSieve:
+        """A sieve for lines that need not be decoded unless something stands in them that was learned elsewhere."""
+        words = set(self._values.spellings)
+        if self._identity is not None:
+            words.update(self._identity.learned_words)
+        return LineSieve(map(json_bytes, words), [home.encode() for home in self.homes if is_plain(home)])
+
+    def mask_homes(self, line: bytes) -> bytes:
+        """A raw line of which a sieve has said that it holds nothing else to mask than home directories."""
+        for home, rule, mask in self._plain_homes:
+            parts = line.split(home)
+            if len(parts) > 1:
+                self.report.add(rule, mask, _NOWHERE, "", len(parts) - 1)
+                line = mask.encode().join(parts)
+        return line
+
+    @property
+    def _plain_homes(self) -> list[tuple[bytes, Rule, str]]:
+        """Home directories in the order in which they are replaced, the longest first, with their masks."""
+        changes = self._changes_so_far
+        if self._homes_known_at != changes:
+            self._homes_known_at = changes
+            self._known_homes = []
+            for home in sorted(filter(is_plain, self.homes), key=len, reverse=True):
+                for find in self._finds(home, ""):
+                    self._known_homes.append((home.encode(), find.rule, self._masks.mask(find.rule, find.value)))
+        return self._known_homes
+
+    @property
+    def _changes_so_far(self) -> tuple[int, int]:
+        return self._values.changes, self._identity.changes if self._identity is not None else 0
 
     # --- learning -------------------------------------------------------------------------------
 
@@ -191,7 +215,7 @@ class Redactor:
         return known[0]
 
     def _forget_if_changed(self) -> None:
-        changes = (self._values.changes, self._identity.changes if self._identity else 0)
+        changes = self._changes_so_far
         if changes != self._changes:
             self._changes = changes
             self._masked.clear()

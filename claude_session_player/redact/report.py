@@ -52,12 +52,12 @@ class RedactionReport:
         self._values: dict[tuple[str, str], MaskedValue] = {}
         self._images = 0
 
-    def add(self, rule: Rule, mask: str, place: Place, preview: str) -> None:
+    def add(self, rule: Rule, mask: str, place: Place, preview: str, count: int = 1) -> None:
         """Count a mask, and note where it stands."""
         value = self._values.get((rule.name, mask))
         if value is None:
             value = self._values[rule.name, mask] = MaskedValue(rule.kind, rule.name, mask)
-        value.occurrences += 1
+        value.occurrences += count
         if len(value.places) < MOST_PLACES:
             value.places.append(MaskedPlace(place, preview))
 

@@ -17,12 +17,13 @@ _ALPHABETS: Final = {
     "u": string.ascii_uppercase + string.digits,
     "w": string.ascii_letters + string.digits + "_-",
     "b": string.ascii_letters + string.digits + "+/",
+    "t": string.ascii_lowercase + "234567",
     "h": "0123456789abcdef",
     "H": "0123456789ABCDEF",
     "d": string.digits,
     "p": string.ascii_letters + string.digits + "!%^*+~.-_",
 }
-"""Characters by the letter in a template: any, lower case, upper case, of words, base64, hexadecimal, digits, passwords."""
+"""Characters by the letter in a template: any, lower case, upper case, of words, base64, base32, hexadecimal, digits, passwords."""
 _FIELD: Final = re.compile(r"\{([a-zA-Z]|uuid|json64|lines64)(\d*)\}")
 _LINE: Final = 64
 
@@ -31,8 +32,8 @@ def expand(template: str, seed: int = 0) -> str:
     """A text of a template: `{a20}` becomes 20 random letters and digits, `{uuid}` a uuid.
 
     The same seed gives the same text. Letters stand for alphabets: a (letters, digits), l (lower case), u (upper case),
-    w (also _ and -), b (also + and /), h and H (hexadecimal), d (digits), p (as in passwords). `{json64N}` is a JSON
-    object in base64 for URLs, as in a JWT; `{lines64N}` is N lines of base64, as in a PEM. Other braces stay.
+    w (also _ and -), b (also + and /), t (base32), h and H (hexadecimal), d (digits), p (as in passwords). `{json64N}` is a
+    JSON object in base64 for URLs, as in a JWT; `{lines64N}` is N lines of base64, as in a PEM. Other braces stay.
 
     >>> expand("x-{d3}-{h4}", 1) == expand("x-{d3}-{h4}", 1) != expand("x-{d3}-{h4}", 2)
     True
@@ -68,7 +69,7 @@ def _uuid(source: random.Random, size: int) -> str:
 
 
 def _json64(source: random.Random, size: int) -> str:
-    data = f'{{"{_word(source, _ALPHABETS["l"], 3)}":"{_word(source, _ALPHABETS["a"], max(size, 8))}"}}'
+    data = f'{{"{_word(source, string.ascii_lowercase, 3)}":"{_word(source, _ALPHABETS["a"], max(size, 8))}"}}'
     return base64.urlsafe_b64encode(data.encode()).decode().rstrip("=")
 
 

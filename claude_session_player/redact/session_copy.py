@@ -18,6 +18,7 @@ from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
+from claude_session_player.redact.line_sieve import DECODED, PLAIN
 from claude_session_player.redact.report import Place
 from claude_session_player.store import SESSION_SUFFIX
 from claude_session_player.util.fsutil import regular_opener
@@ -34,8 +35,10 @@ _TAIL: Final = 8 << 10
 _STREAMS: Final = 64
 _HEAD: Final = 1500
 """Bytes at the beginning of a line that say to which stream it belongs."""
-_STREAM: Final = re.compile(rb'"id"\s*:\s*"([^"]{1,100})"|bash_progress|stream_event')
-_STREAMED: Final = (b'"text"', b'"thinking"', b'"fullOutput"', b'"output"', b'"delta"')
+_STREAM: Final = re.compile(rb'"id"\s*:\s*"([^"]{1,100})"')
+_ID: Final = b'"id"'
+_DELTA: Final = b"stream_event"
+_STREAMED: Final = (b'"text"', b'"thinking"')
 FILE_MARK: Final = b"[file removed]\n"
 """In place of a file that is not text."""
 _FILLER: Final = b"x" * (1 << 20)
@@ -77,19 +80,19 @@ def copy_redacted(
     Raises `OSError`.
     """
     unread: list[str] = []
-    sizes: dict[SourceFile, int] = {}
+    learned: dict[SourceFile, LearnedFile] = {}
     for file in files:
         try:
-            sizes[file] = learn_file(file, redactor, progress)
+            learned[file] = learn_file(file, redactor, progress)
         except OSError as error:
             if not file.name:
                 raise
             unread.append(f"{display_path(file.name)} ({error.strerror or error})")
-    for file, size in sizes.items():
+    for file, known in learned.items():
         path = target_of(file)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb") as target:
-            _copy_file(file, size, redactor, target, unread, progress)
+            _copy_file(file, known, redactor, target, unread, progress)
         status = os.stat(file.path)
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return CopyOutcome(unread)
@@ -98,22 +101,31 @@ def copy_redacted(
 # --- learning -----------------------------------------------------------------------------------------
 
 
-def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> int:
-    """Learn what a file says, and return how many bytes of it were read. Raises `OSError`."""
+class LearnedFile(NamedTuple):
+    """How much of a file was read, and what its lines need."""
+
+    size: int = 0
+    lines: bytes | bytearray = b""
+    """For each line one of `PLAIN`, `KNOWN` and `DECODED`."""
+
+
+def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> LearnedFile:
+    """Learn what a file says. Raises `OSError`."""
     if not file.is_session:
         for text in _texts(file.path):
             if text is not None:
                 _learn_text(text, redactor, file.path)
-        return 0
+        return LearnedFile()
+    kinds = bytearray()
     size, homes, sieve = 0, redactor.homes, redactor.sieve()
     streams = _Streams(redactor)
     with open_session(file.path) as source:
         for lines in read_batches(source):
             for line in lines:
-                if isinstance(line, LongLine):
-                    continue
                 goes_on = streams.goes_on(line)
-                if goes_on or sieve.known_hits(line) is None:
+                kind = DECODED if isinstance(line, LongLine) else sieve.kind(line)
+                kinds.append(kind)
+                if (kind == DECODED or goes_on) and not isinstance(line, LongLine):
                     _learn_line(line, redactor, streams)
                     if redactor.homes != homes:
                         homes, sieve = redactor.homes, redactor.sieve()
@@ -121,7 +133,7 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
             size += read
             if progress is not None:
                 progress(read)
-    return size
+    return LearnedFile(size, kinds)
 
 
 def _learn_line(line: bytes, redactor: Redactor, streams: _Streams) -> None:
@@ -158,9 +170,11 @@ class _Streams:
 
     def goes_on(self, line: bytes) -> bool:
         """True for a line that goes on with what an earlier one began; the earlier one is added then."""
-        if (match := _STREAM.search(line, 0, _HEAD)) is None:
+        if line.find(_DELTA, 0, _HEAD) >= 0:
+            return True
+        if (at := line.find(_ID, 0, _HEAD)) < 0 or (match := _STREAM.match(line, at)) is None:
             return False
-        name = match[1] or match[0]
+        name = match[1]
         first = self._first.get(name)
         if first is None:
             self._first[name] = line
@@ -189,7 +203,7 @@ def _streamed_texts(record: Any) -> Iterator[tuple[str, str]]:
     """The texts that a record adds to something longer, each with the name of that."""
     if type(record) is not dict:
         return
-    message, data = record.get("message"), record.get("data")
+    message = record.get("message")
     if type(message) is dict and type(message.get("id")) is str:
         content = message.get("content")
         blocks = content if type(content) is list else [{"type": "text", "text": content}]
@@ -198,10 +212,6 @@ def _streamed_texts(record: Any) -> Iterator[tuple[str, str]]:
                 for key in ("text", "thinking"):
                     if type(text := block.get(key)) is str and text:
                         yield f"{key} {message['id']}", text
-    if type(data) is dict:
-        for key in ("output", "fullOutput"):
-            if type(text := data.get(key)) is str and text:
-                yield f"{key} {record.get('parentToolUseID') or record.get('toolUseID')}", text
     event = record.get("event")
     if type(event) is dict and type(delta := event.get("delta")) is dict:
         for key in ("text", "thinking", "partial_json"):
@@ -214,7 +224,7 @@ def _streamed_texts(record: Any) -> Iterator[tuple[str, str]]:
 
 def _copy_file(
     file: SourceFile,
-    size: int,
+    known: LearnedFile,
     redactor: Redactor,
     target: BinaryIO,
     unread: list[str],
@@ -229,7 +239,8 @@ def _copy_file(
             else:
                 target.write(_redacted_text(text, redactor, file))
         return
-    number, left, sieve = 0, size, redactor.sieve()
+    number, left, is_fast = 0, known.size, not redactor.reports_places
+    sieve = redactor.sieve_of_learned()
     with open_session(file.path) as source:
         for lines in read_batches(source):
             for line in lines:
@@ -243,11 +254,11 @@ def _copy_file(
                     _write_filler(target, line)
                 else:
                     place = Place(file.session, number, "", file.name)
-                    hits = None if redactor.reports_places else sieve.known_hits(line)
-                    if hits is None:
+                    kind = known.lines[number - 1]
+                    if kind == DECODED or not is_fast or sieve.kind(line) == DECODED:
                         target.write(redacted_line(line, redactor, place))
                     else:
-                        target.write(redactor.mask_known(line, hits, place) if hits else line)
+                        target.write(line if kind == PLAIN else redactor.mask_homes(line))
             if progress is not None:
                 progress(sum(map(len, lines)))
 

@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from claude_session_player.redact.rules.ai import AI_RULES
+from claude_session_player.redact.rules.cloud import CLOUD_RULES
+from claude_session_player.redact.rules.code_hosting import CODE_RULES
+from claude_session_player.redact.rules.credentials import CREDENTIAL_RULES
+from claude_session_player.redact.rules.keys import KEY_RULES
+from claude_session_player.redact.rules.named import NAMED_RULES
+from claude_session_player.redact.rules.services import SERVICE_RULES
 
-SECRET_RULES: Final = (*AI_RULES,)
-"""Rules for secrets: those of providers first, because they say more."""
+if TYPE_CHECKING:
+    from claude_session_player.redact.rule import Rule
+
+PROVIDER_RULES: Final[tuple[Rule, ...]] = (
+    *AI_RULES,
+    *CLOUD_RULES,
+    *CODE_RULES,
+    *SERVICE_RULES,
+    *KEY_RULES,
+    *NAMED_RULES,
+)
+"""Secrets that are known by their shape, or by a provider's name: the specific ones before the general ones."""
+SECRET_RULES: Final[tuple[Rule, ...]] = (*PROVIDER_RULES, *CREDENTIAL_RULES)
+"""All rules for secrets: those of providers first, because they say more."""

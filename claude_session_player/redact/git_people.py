@@ -1,0 +1,208 @@
+"""People and owners of repositories: in e-mail addresses, in what git says about commits, in URLs of remotes."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from claude_session_player.redact.common_names import (
+    EXTENSIONS,
+    SERVICE_MAILBOXES,
+    is_generic_user,
+    is_mask,
+)
+from claude_session_player.redact.sightings import EMAIL, OWNER, PERSON, Sighting, word_start
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EMAIL_ANCHORS: Final = ("@", "%40")
+GIT_NAME_ANCHORS: Final = ("user.name", "author_name", "committer_name", "git user:")
+REMOTE_ANCHORS: Final = (
+    *("git@", "(fetch)", "(push)", "[remote ", "remote add ", "remote set-url ", "/pull/new/"),
+    *("to https://", "from https://", "to ssh://", "from ssh://", "to github.com:", "from github.com:"),
+)
+
+_LOCAL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._+-]{0,63})\Z")
+_LOCAL_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
+_DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}+)(?:\.[A-Za-z0-9-]{1,63}+){1,8}+")
+_LONGEST_LOCAL: Final = 64
+_RESERVED: Final = re.compile(
+    r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local\.test)|(?:your|my)?(?:domain|email)\.com"
+)
+_USERS_NOREPLY: Final = "users.noreply.github.com"
+_LONGEST_NAME: Final = 60
+_NAME_BEFORE: Final = re.compile(
+    r"(?:^|[\n\"'`(,\[])(?P<intro>\s{0,8}[A-Za-z][A-Za-z-]{1,30}\s?:\s{0,8}|\s{0,8}(?:author|committer|tagger)\s)?"
+    r"\s{0,8}(?P<name>[^\n\"'`<>@:;,()\[\]{}|/\\=*]{2,60})\s\Z"
+)
+_INTRO: Final = re.compile(r"(?:author|commit|committer|tagger|[a-z-]+-by|from)\b", re.IGNORECASE)
+_NO_PERSON: Final = re.compile(
+    r"claude|.*\bbot\b|.*\[bot|github|gitlab|your\b|test\b|john doe|jane doe|name\b|user\b|example|full name|first name"
+    r"|anthropic|copilot|cursor|dependabot|renovate|unknown|none\b|null\b|root\b|author\b|no author|not committed yet",
+    re.IGNORECASE,
+)
+_VALUE: Final = (
+    r"""(?:\\{0,8}"(?P<double>[^"\\\n]{1,60})\\{0,8}"|'(?P<single>[^'\n]{1,60})'|"""
+    r"""(?P<plain>[^\s"'\\$<({\[;|&][^\s"'\\;|&]{1,60}))"""
+)
+_SET_NAME: Final = re.compile(rf"user\.name(?:\s{{1,3}}|=){_VALUE}", re.IGNORECASE)
+_SET_BEFORE: Final = re.compile(r"\bconfig\b[^\n]{0,60}\Z|(?:-c\s{0,2}[\"']?)\Z", re.IGNORECASE)
+_LISTED_NAME: Final = re.compile(r"user\.name=(?P<plain>[^\s\"'\\=$<({\[][^\n\"'\\]{1,60})(?:\n|\\n|\Z)", re.IGNORECASE)
+_ENV_NAME: Final = re.compile(rf"(?:author|committer)_name=\s{{0,2}}{_VALUE}", re.IGNORECASE)
+_GIT_USER: Final = re.compile(r"git user:[ \t]{1,4}(?P<plain>[^\s\"'\\][^\n\"'\\]{1,60})", re.IGNORECASE)
+
+_URL: Final = re.compile(
+    r"(?:(?:https?|ssh|git)://)?(?:[\w.+-]{1,64}+(?::[^@\s/]{1,200}+)?@)?[\w.-]{3,100}+(?::\d{1,5}/|:/{0,1}|/)"
+    r"(?P<owner>[A-Za-z0-9][\w.-]{0,62}+)/(?P<repository>[\w.-]{1,100}+)"
+)
+_REMOTE_LINE: Final = re.compile(r"[\s\\]t?(?P<url>\S{8,300})\s\Z")
+_REMOTE_SECTION: Final = re.compile(r'\[remote \\{0,8}"[^"\n]{1,60}"\](?:\s|\\[nrt]){1,40}url\s?=\s?', re.IGNORECASE)
+_REMOTE_COMMAND: Final = re.compile(
+    r"remote (?:add|set-url)(?:\s--?\w+)*\s{1,3}[\w./-]{1,60}\s{1,3}[\"'\\]{0,3}", re.IGNORECASE
+)
+_PUSHED: Final = re.compile(r"(?:to|from)\s", re.IGNORECASE)
+_PUSHED_BEFORE: Final = re.compile(r"(?:\A|\n|\\n)\s{0,4}\Z")
+
+
+def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
+    """The address around a sign, and the name before an address in angle brackets."""
+    domain = _DOMAIN.match(text, end)
+    local_start = _local_start(text, start)
+    if not domain or local_start == start:
+        return
+    local, host = text[local_start:start].lower(), _without_file(domain[0])
+    if not host or local in SERVICE_MAILBOXES or "noreply" in local.replace("-", ""):
+        return
+    is_reserved = _RESERVED.fullmatch(host.lower()) is not None
+    if not is_reserved:
+        stop = end + len(host)
+        yield Sighting(local_start, stop, EMAIL, f"{local}@{host.lower()}", is_learned=False)
+    if text[local_start - 1 : local_start] == "<" and not is_mask(local):
+        yield from _name_before(text, local_start - 1, is_certain=not is_reserved)
+
+
+def _local_start(text: str, at: int) -> int:
+    first = at
+    floor = max(0, at - _LONGEST_LOCAL)
+    while first > floor and text[first - 1] in _LOCAL_CHARS:
+        first -= 1
+    while first < at and text[first] in ".-+":
+        first += 1
+    return word_start(text, first, at) if first < at else at
+
+
+def _without_file(domain: str) -> str:
+    """The domain, up to the last part that can be a top-level one; nothing for versions and names of files."""
+    parts = domain.rstrip("-").split(".")
+    while len(parts) > 1 and not (parts[-1].isalpha() and len(parts[-1]) > 1 and parts[-1].lower() not in EXTENSIONS):
+        if not parts[-1].isdigit() and parts[-1].lower() in EXTENSIONS:
+            return ""
+        parts.pop()
+    return ".".join(parts) if len(parts) > 1 and not parts[0].isdigit() else ""
+
+
+def _name_before(text: str, bracket: int, *, is_certain: bool) -> Iterator[Sighting]:
+    line = text[max(0, bracket - 100) : bracket].replace("\\n", " \n")
+    match = _NAME_BEFORE.search(line)
+    if not match:
+        return
+    name = match["name"].strip()
+    words = name.split(" ")
+    is_commit = match["intro"] is not None and _INTRO.match(match["intro"].strip()) is not None
+    is_name = is_certain and 2 <= len(words) <= 4 and all(word[:1].isupper() for word in words)
+    if (is_commit or is_name) and is_person(name):
+        end = bracket - 1
+        while text[end - 1].isspace():
+            end -= 1
+        yield Sighting(end - len(name), end, PERSON, name)
+
+
+def is_person(name: str) -> bool:
+    """True if a git author may be a person."""
+    return (
+        len(name) > 1
+        and len(name.split()) <= 6
+        and any(char.isalpha() for char in name)
+        and not is_mask(name)
+        and not _NO_PERSON.match(name)
+    )
+
+
+def git_names(text: str, start: int, end: int) -> Iterator[Sighting]:
+    """The name that a command or a setting of git gives."""
+    anchor = text[start:end].lower()
+    if anchor == "user.name":
+        before = text[max(0, start - 70) : start]
+        match = _SET_NAME.match(text, start) if _SET_BEFORE.search(before) else None
+        if not match and _PUSHED_BEFORE.search(before):
+            match = _LISTED_NAME.match(text, start)
+    else:
+        match = (_GIT_USER if anchor == "git user:" else _ENV_NAME).match(text, start)
+    if not match:
+        return
+    group = match.lastgroup or 0
+    name = match[group].rstrip()
+    if is_person(name) and not name.startswith("-"):
+        yield Sighting(match.start(group), match.start(group) + len(name), PERSON, name)
+
+
+def remotes(text: str, start: int, end: int) -> Iterator[Sighting]:
+    """The owner and the repository of a remote of git."""
+    anchor = text[start:end].lower()
+    at = start
+    if anchor in ("(fetch)", "(push)"):
+        line = _REMOTE_LINE.search(text[max(0, start - 320) : start])
+        at = start - len(line["url"]) - 1 if line else -1
+    elif anchor == "[remote ":
+        section = _REMOTE_SECTION.match(text, start)
+        at = section.end() if section else -1
+    elif anchor.startswith("remote "):
+        command = _REMOTE_COMMAND.match(text, start)
+        at = command.end() if command else -1
+    elif anchor.startswith(("to ", "from ")):
+        pushed = _PUSHED.match(text, start)
+        at = pushed.end() if pushed and _PUSHED_BEFORE.search(text[max(0, start - 8) : start]) else -1
+    elif anchor == "/pull/new/":
+        at = _url_start(text, start)
+    if at >= 0:
+        yield from remote_url(text, at)
+
+
+def _url_start(text: str, end: int) -> int:
+    first = text.rfind("https://", max(0, end - 200), end)
+    return first if first >= 0 and not any(char.isspace() for char in text[first:end]) else -1
+
+
+def remote_url(text: str, at: int = 0) -> Iterator[Sighting]:
+    """The owner and the repository in a URL, or in `git@github.com:alice/project.git`."""
+    if match := _URL.match(text, at):
+        yield from _owned(match["owner"], match["repository"], match.start("owner"))
+
+
+def repository(text: str) -> Iterator[Sighting]:
+    """The owner and the repository in `alice/project`."""
+    owner, slash, name = text.partition("/")
+    if slash and name and re.fullmatch(r"[\w.-]{1,63}", owner) and re.fullmatch(r"[\w.-]{1,100}", name):
+        yield from _owned(owner, name, 0)
+
+
+def _owned(owner: str, name: str, start: int) -> Iterator[Sighting]:
+    name = name.removesuffix(".git").rstrip(".")
+    if name and not is_generic_owner(owner):
+        yield Sighting(start, start + len(owner), OWNER, f"{owner}/{name}".lower())
+
+
+def is_generic_owner(owner: str) -> bool:
+    """True for placeholders such as `your-org`."""
+    folded = owner.lower()
+    return is_generic_user(owner) or folded in (
+        "org",
+        "orgs",
+        "your-org",
+        "acme",
+        "my-org",
+        "myorg",
+        "your_org",
+        "repos",
+    )
