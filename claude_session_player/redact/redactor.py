@@ -93,6 +93,7 @@ class Redactor:
         """Short texts that were masked before, with their masks."""
         self._homes_known_at: tuple[int, int] | None = None
         self._known_homes: list[tuple[bytes, Rule, str]] = []
+        self._learned_sieve: tuple[tuple[int, int], LineSieve] | None = None
         self._changes = (0, 0)
         """What was known then."""
 
@@ -112,9 +113,9 @@ class Redactor:
         return frozenset(self._identity.home_directories) if self._identity is not None else frozenset()
 
     def sieve(self) -> LineSieve:
-        """A sieve for raw lines, by what is known so far."""
+        """A sieve for raw lines: which may say something that has to be learned, or masked by itself."""
         words = {keyword for rule in self._scanner.rules for keyword in rule.keywords}
-        words.update(LINE_SIGNS, IMAGE_SIGNS, self._values.spellings)
+        words.update(LINE_SIGNS, IMAGE_SIGNS)
         homes = [home for home in self.homes if is_plain(home)]
         if self._identity is not None:
             words.update(self._identity.keywords)
@@ -122,10 +123,14 @@ class Redactor:
 
     def sieve_of_learned(self) -> LineSieve:
         """A sieve for lines that need not be decoded unless something stands in them that was learned elsewhere."""
-        words = set(self._values.spellings)
-        if self._identity is not None:
-            words.update(self._identity.learned_words)
-        return LineSieve(map(json_bytes, words), [home.encode() for home in self.homes if is_plain(home)])
+        changes = self._changes_so_far
+        if self._learned_sieve is None or self._learned_sieve[0] != changes:
+            words = set(self._values.spellings)
+            if self._identity is not None:
+                words.update(self._identity.learned_words)
+            homes = [home.encode() for home in self.homes if is_plain(home)]
+            self._learned_sieve = changes, LineSieve(map(json_bytes, words), homes)
+        return self._learned_sieve[1]
 
     def mask_homes(self, line: bytes) -> bytes:
         """A raw line of which a sieve has said that it holds nothing else to mask than home directories."""
