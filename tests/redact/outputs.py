@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+import pytest
+
+from claude_session_player.cli._redaction import RedactionOptions
 from claude_session_player.export import export_formats
 from claude_session_player.export.registry import OutputKind
+from claude_session_player.redact import RedactedStore, Redactor, read_known
 from tests.agreement import csp
 from tests.redact.places import MAIN
 from tests.redact.planted import WORD
@@ -110,3 +115,14 @@ def known_file(path: Path, values: Sequence[str]) -> Path:
     """A file for `--known`: an object of JSON, which can hold any value."""
     path.write_text(json.dumps({f"value{number}": value for number, value in enumerate(values)}))
     return path
+
+
+@contextmanager
+def shared_copies(folder: Path, known: Path) -> Iterator[None]:
+    """All commands read the same redacted copy, which is made once: copying takes longer than printing."""
+    redactor = Redactor(known=read_known(str(known)))
+    store = RedactedStore(str(folder), redactor)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RedactionOptions, "redactor", property(lambda options: redactor))
+        patch.setattr(RedactionOptions, "_store", property(lambda options: store))
+        yield
