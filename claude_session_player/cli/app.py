@@ -21,7 +21,7 @@ GROUPS: Final = {
     "Read": ("show", "prompts", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
     "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
-    "Share": ("export",),
+    "Share": ("export", "redact"),
     "Help": ("help", "completion"),
 }
 """The commands by what people want to do."""
@@ -142,6 +142,7 @@ _SYNONYMS: Final = {
     "summary": ("summarize", "summarise", "overview"),
     "stats": ("cost", "costs", "usage", "tokens", "statistics"),
     "export": ("save", "dump", "convert", "record", "share"),
+    "redact": ("anonymize", "anonymise", "mask", "sanitize", "scrub", "censor"),
     "tree": ("graph", "outline", "forks", "subagents", "agents"),
     "files": ("diff", "changes", "edits", "blame"),
     "verify": ("check", "validate", "doctor", "lint", "fsck"),

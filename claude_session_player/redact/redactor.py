@@ -80,9 +80,9 @@ class Redactor:
         self.report = RedactionReport()
         self._keep = KindsToKeep(keep)
         self._own = own
-        self._scanner = Scanner(
-            [rule for rule in (*(own.rules if own else ()), *_secret_rules()) if not self._keep.has(rule)]
-        )
+        switched_off = own.switched_off if own else frozenset()
+        rules = (*(own.rules if own else ()), *(rule for rule in _secret_rules() if rule.name not in switched_off))
+        self._scanner = Scanner([rule for rule in rules if not self._keep.has(rule)])
         self._masks = MaskTable()
         self._values = ValueTable()
         for one in known:
@@ -270,7 +270,7 @@ class Redactor:
                 finds += self._identity.finds_field(key, text)
         if len(finds) > 1:
             finds = self._scanner.merged(finds, text)
-        return [find for find in finds if not self._keep.has(find.rule)]
+        return [find for find in finds if not (self._keep.has(find.rule) or (self._own and self._own.allows(find)))]
 
     def _secrets(self, text: str, key: str) -> list[Find]:
         finds = self._scanner.finds(text)

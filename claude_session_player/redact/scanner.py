@@ -16,19 +16,34 @@ if TYPE_CHECKING:
 
     from claude_session_player.redact.rule import Rule
 
-_SHORTEST: Final = 5
+SHORTEST: Final = 5
 """Characters: nothing shorter is a secret with its context."""
 
 
+def folded_keyword(keyword: str) -> str:
+    """A keyword as it is looked for: without upper case, as far as ASCII has it, because bytes are compared.
+
+    >>> folded_keyword("Tea_É")
+    'tea_É'
+    """
+    return keyword.encode().lower().decode()
+
+
 class Scanner:
-    """Applies rules to texts; of rules that find the same, the first one names it."""
+    """Applies rules to texts; of rules that find the same, the first one names it.
+
+    Rules without keywords are applied to all texts.
+    """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
         self._order = {id(rule): number for number, rule in enumerate(self.rules)}
+        self._always = [rule for rule in self.rules if not rule.keywords]
         by_keyword: dict[bytes, list[Rule]] = {}
         for rule in self.rules:
             for keyword in rule.keywords:
+                if not keyword or keyword != folded_keyword(keyword):
+                    raise ValueError(f"rule {rule.name}: a keyword is empty or has upper case")
                 by_keyword.setdefault(keyword.encode(), []).append(rule)
         for sign in SIGNS:
             by_keyword.setdefault(sign.encode(), [])
@@ -47,13 +62,14 @@ class Scanner:
         """The rules that may find something in UTF-8, in their order; and whether something may be in disguise."""
         numbers = {number for number, _, _ in self._automaton.find_matches_as_indexes(data.lower(), overlapping=True)}
         if not numbers:
-            return [], False
+            return [*self._always], False
         rules = {id(rule): rule for number in numbers for rule in self._by_keyword[number][1]}
+        rules |= {id(rule): rule for rule in self._always}
         return sorted(rules.values(), key=lambda rule: self._order[id(rule)]), not self._signs.isdisjoint(numbers)
 
     def finds(self, text: str) -> list[Find]:
         """What the rules find in a text and in the same text without disguises, from left to right, without overlaps."""
-        if len(text) < _SHORTEST:
+        if len(text) < SHORTEST:
             return []
         rules, is_disguised = self.candidates(text.encode("utf-8", "surrogatepass"))
         found = self.found_by(rules, text) if rules else []
