@@ -77,7 +77,7 @@ def is_plain(value: str) -> bool:
 
 
 def json_bytes(word: str) -> bytes:
-    """A keyword in lower case, as it stands in a line of JSON.
+    r"""A keyword in lower case, as it stands in a line of JSON.
 
     >>> json_bytes('"d"'), json_bytes("c:\\users"), json_bytes("\\u")
     (b'\\"d\\"', b'c:\\\\users', b'\\u')

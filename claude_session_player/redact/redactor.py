@@ -16,7 +16,7 @@ from claude_session_player.redact.plausibility import is_secret_name, plausible_
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
 from claude_session_player.redact.report import Place, RedactionReport
 from claude_session_player.redact.rule import Find, Group, Kind, Rule
-from claude_session_player.redact.scanner import Scanner
+from claude_session_player.redact.scanner import Scan, Scanner
 from claude_session_player.redact.values import ValueTable
 from claude_session_player.util.text import one_line
 
@@ -161,11 +161,14 @@ class Redactor:
 
     def learn(self, text: str, key: str = "") -> None:
         """Learn what a text says, so that it is masked in other texts, too. `key` is the name of its field."""
-        for find in self._secrets(text, key):
+        scan = self._secrets(text, key)
+        for find in scan.finds:
             self._values.add(find.rule, find.value)
         if self._identity is not None:
             self._identity.learn_field(key, text) if key else None
             self._identity.learn(text)
+            if scan.cleaned is not None:
+                self._identity.learn(scan.cleaned.text)
 
     def learn_record(self, record: Any) -> None:
         """Learn what all texts of a record say."""
@@ -262,23 +265,28 @@ class Redactor:
 
     def _finds(self, text: str, key: str) -> list[Find]:
         """All that is masked in a text, from left to right, without overlaps."""
-        finds = self._secrets(text, key)
-        finds = [*finds, *self._values.finds(text)] if len(self._values) else list(finds)
-        if self._identity is not None:
-            finds += self._identity.finds(text)
-            if key:
-                finds += self._identity.finds_field(key, text)
+        scan = self._secrets(text, key)
+        finds = [*scan.finds, *self._known_in(text)]
+        if scan.cleaned is not None:
+            finds += scan.cleaned.originals(self._known_in(scan.cleaned.text))
+        if self._identity is not None and key:
+            finds += self._identity.finds_field(key, text)
         if len(finds) > 1:
             finds = self._scanner.merged(finds, text)
         return [find for find in finds if not (self._keep.has(find.rule) or (self._own and self._own.allows(find)))]
 
-    def _secrets(self, text: str, key: str) -> list[Find]:
-        finds = self._scanner.finds(text)
+    def _known_in(self, text: str) -> list[Find]:
+        """What is masked in a text by what is known of values, people and machines."""
+        finds = self._values.finds(text) if len(self._values) else []
+        return [*finds, *self._identity.finds(text)] if self._identity is not None else finds
+
+    def _secrets(self, text: str, key: str) -> Scan:
+        finds, cleaned = self._scanner.scan(text)
         if key and not finds and is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if finds and self._own is not None:
             finds = [find for find in finds if not self._own.allows(find)]
-        return finds
+        return Scan(finds, cleaned)
 
     # --- events ---------------------------------------------------------------------------------
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.redact.cleaning import SIGNS, clean_text
+from claude_session_player.redact.cleaning import SIGNS, CleanedText, clean_text, has_escaped_space
 from claude_session_player.redact.masks import MASK
 from claude_session_player.redact.rule import Find
 
@@ -27,6 +27,14 @@ def folded_keyword(keyword: str) -> str:
     'tea_É'
     """
     return keyword.encode().lower().decode()
+
+
+class Scan(NamedTuple):
+    """What rules found in a text."""
+
+    finds: list[Find]
+    cleaned: CleanedText | None
+    """The text without disguises; `None` if it has none."""
 
 
 class Scanner:
@@ -69,15 +77,18 @@ class Scanner:
 
     def finds(self, text: str) -> list[Find]:
         """What the rules find in a text and in the same text without disguises, from left to right, without overlaps."""
+        return self.scan(text).finds
+
+    def scan(self, text: str) -> Scan:
+        """The same, with the text without disguises if it has any."""
         if len(text) < SHORTEST:
-            return []
+            return Scan([], None)
         rules, is_disguised = self.candidates(text.encode("utf-8", "surrogatepass"))
         found = self.found_by(rules, text) if rules else []
-        if is_disguised and (cleaned := clean_text(text)) is not None:
-            for find in self.finds_as_is(cleaned.text):
-                start, end = cleaned.original_span(find.start, find.end)
-                found.append(Find(start, end, find.rule, find.value))
-        return self.merged(found, text) if found else found
+        cleaned = clean_text(text) if is_disguised or (rules and has_escaped_space(text)) else None
+        if cleaned is not None:
+            found += cleaned.originals(self.finds_as_is(cleaned.text))
+        return Scan(self.merged(found, text), cleaned)
 
     def finds_as_is(self, text: str) -> list[Find]:
         """What the rules find in a text as it is."""

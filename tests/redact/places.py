@@ -116,9 +116,7 @@ _simple(
 )
 _simple(
     "notification",
-    lambda plot, words, near: plot.main.prompt(
-        f"<task-notification><summary>{words}</summary></task-notification>"
-    ),
+    lambda plot, words, near: plot.main.prompt(f"<task-notification><summary>{words}</summary></task-notification>"),
 )
 _simple("memory", lambda plot, words, near: plot.main.prompt(f"<user-memory-input>{words}</user-memory-input>"))
 
@@ -317,7 +315,9 @@ _simple(
 )
 _simple(
     "hook output",
-    lambda plot, words, near: plot.main.attachment("hook_success", hookName="x", content=words, stdout=words, exitCode=0),
+    lambda plot, words, near: plot.main.attachment(
+        "hook_success", hookName="x", content=words, stdout=words, exitCode=0
+    ),
 )
 _simple(
     "stop hook",
@@ -357,7 +357,9 @@ _simple(
 )
 _simple("git branch", lambda plot, words, near: plot.main.prompt("Here", gitBranch=words), one_line=True)
 _simple("working directory", lambda plot, words, near: plot.main.prompt("Here", cwd=f"/srv/{words}"), is_path=True)
-_simple("tag", lambda plot, words, near: plot.main.line({"type": "tag", "tag": words, "sessionId": MAIN}), one_line=True)
+_simple(
+    "tag", lambda plot, words, near: plot.main.line({"type": "tag", "tag": words, "sessionId": MAIN}), one_line=True
+)
 
 
 @_place("queue")
@@ -378,7 +380,11 @@ def _queue(plot: PlantedSession, words: str, near: str) -> None:
 @_place("file history", is_path=True)
 def _snapshot(plot: PlantedSession, words: str, near: str) -> None:
     backup = {"backupFileName": "abc@v1", "version": 1, "backupTime": "2026-01-17T20:40:00Z"}
-    snapshot = {"messageId": "m", "trackedFileBackups": {f"/srv/tea {words}": backup}, "timestamp": backup["backupTime"]}
+    snapshot = {
+        "messageId": "m",
+        "trackedFileBackups": {f"/srv/tea {words}": backup},
+        "timestamp": backup["backupTime"],
+    }
     plot.main.line({"type": "file-history-snapshot", "messageId": "m", "snapshot": snapshot})
 
 

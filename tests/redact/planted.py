@@ -131,7 +131,15 @@ def _filled(template: str, source: random.Random) -> str:
 def known_seeds(round: int) -> Iterator[Seed]:
     """Values that JSON, URLs and HTML spell in other ways."""
     source = random.Random(f"known {round}")
-    for template in ('{a6}"/{a5}', "{a6}&<{a6}>", "{a5}+{a4}/{a4}==", "é{a8}ß'", "{a5} {a5}?{a3}", "{a5}\\{a6}", "{h16}"):
+    for template in (
+        '{a6}"/{a5}',
+        "{a6}&<{a6}>",
+        "{a5}+{a4}/{a4}==",
+        "é{a8}ß'",
+        "{a5} {a5}?{a3}",
+        "{a5}\\{a6}",
+        "{h16}",
+    ):
         value = expand(template, source.randrange(1 << 30))
         yield Seed("known value", value, (value,), is_whole=True)
 
