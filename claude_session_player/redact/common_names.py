@@ -30,20 +30,27 @@ GENERIC_USERS: Final = _words(
     file home project projects workspace workspaces work data tmp temp var opt local lib etc src mnt srv all none null
     nil true false undefined any other others current target old new x y xx xxx xxxx abc user-name user_name userid
     uid login logname somename someuser some-user some_user your-name your_username youruser your_user defaultuser
-    defaultuser0 all defaultapppool wdagutilityaccount lost+found localuser superuser sudo tty disk kmem mail news man
+    defaultuser0 defaultapppool wdagutilityaccount lost+found localuser superuser sudo tty disk kmem mail news man
     games backup lp uucp proxy messagebus systemd-network systemd-resolve _spotlight _www uid1000 replit replit-user
     trusted trustedinstaller nt interactive deploy deployer ftp ssh sshd hdfs spark hadoop airflow celery odoo rails
-    django flask python java ruby go rust cargo deno bun npm yarn web webapp api client
+    newuser olduser otheruser django flask python java ruby go rust cargo deno bun npm yarn web webapp api client
     """
 )
 """Users, groups and placeholders that many machines and documents have; in lower case."""
 
-_WORDS: Final = _words(
+_NAMES: Final = _words(
     """
     max mark will art rob grant bill frank may june april august jack pat sue drew chase chance hunter mason carter
     cooper parker taylor jordan robin dawn eve joy ray rich nick dick gene guy dean dale glen cliff clay ruby pearl
     crystal amber jade sky iris ivy lily daisy violet olive basil rusty sandy stone rose grace hope faith mercy
     summer autumn winter heath forest river lake page case dot kit sam red gray grey brown black white green blue
+    tango bravo victor oscar mike lima romeo juliet sierra whiskey hotel india kilo foxtrot golf charlie
+    """
+)
+"""Names of people that are words, too."""
+
+_PAGES: Final = _words(
+    """
     main master index build release debug info error warn log logs core base model view state type text list item
     items table field value values key keys string number object array function class method module package import
     export return print read write open close start stop run exec load save send post put get patch head delete
@@ -61,11 +68,11 @@ _WORDS: Final = _words(
     react angular svelte spring mongo kafka word words line lines time date day night year month hour second minute
     first last next prev left right top bottom front back high low fast slow big small long short good bad true
     production prod staging stage local remote primary secondary replica alpha beta gamma delta omega sigma echo
-    tango bravo victor oscar mike lima romeo juliet sierra whiskey hotel india kilo foxtrot golf charlie
+    utils util helpers components component hooks shared-components
     hash tag branch commit merge rebase push pull fetch clone origin upstream head fork issue issues review
     """
 )
-"""Words of English and of programs that are names of people or machines, too."""
+"""Words of English and of programs that are names of machines and of pages of a site, too."""
 
 GENERIC_HOSTS: Final = _words(
     """
@@ -135,4 +142,13 @@ def is_word(name: str) -> bool:
     """
     folded = name.lower()
     is_hex = len(name) <= 6 and all(char in "0123456789abcdef" for char in folded)
-    return len(name) <= 3 or is_hex or folded in _WORDS or folded in GENERIC_USERS
+    return len(name) <= 3 or is_hex or folded in _NAMES or folded in _PAGES or folded in GENERIC_USERS
+
+
+def is_page(name: str) -> bool:
+    """True for what stands after `/home/` in the addresses of a site.
+
+    >>> is_page("settings"), is_page("max")
+    (True, False)
+    """
+    return name.lower() in _PAGES

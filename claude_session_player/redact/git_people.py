@@ -28,13 +28,18 @@ _LOCAL_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}+)(?:\.[A-Za-z0-9-]{1,63}+){1,8}+")
 _LONGEST_LOCAL: Final = 64
 _RESERVED: Final = re.compile(
-    r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local\.test)|(?:your|my)?(?:domain|email)\.com"
+    r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local\.test)|(?:your|my)?(?:domain|email)\.com|test\.com"
 )
 _USERS_NOREPLY: Final = "users.noreply.github.com"
 _LONGEST_NAME: Final = 60
 _NAME_BEFORE: Final = re.compile(
     r"(?:^|[\n\"'`(,\[])(?P<intro>\s{0,8}[A-Za-z][A-Za-z-]{1,30}\s?:\s{0,8}|\s{0,8}(?:author|committer|tagger)\s)?"
     r"\s{0,8}(?P<name>[^\n\"'`<>@:;,()\[\]{}|/\\=*]{2,60})\s\Z"
+)
+_NAME_FIELD_BEFORE: Final = re.compile(
+    r"\bname\\{0,8}[\"']?\s?[:=]\s?\\{0,8}[\"'](?P<name>[^\"'\\\n@]{2,60})\\{0,8}[\"'],"
+    r"\s{0,12}\\{0,8}[\"']?e-?mail\\{0,8}[\"']?\s?[:=]\s?\\{0,8}[\"']\Z",
+    re.IGNORECASE,
 )
 _INTRO: Final = re.compile(r"(?:author|commit|committer|tagger|[a-z-]+-by|from)\b", re.IGNORECASE)
 _NO_PERSON: Final = re.compile(
@@ -68,8 +73,7 @@ _PUSHED_BEFORE: Final = re.compile(r"(?:\A|\n|\\n)\s{0,4}\Z")
 def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
     """The address around a sign, and the name before an address in angle brackets."""
     domain = _DOMAIN.match(text, end)
-    local_start = _local_start(text, start)
-    if not domain or local_start == start:
+    if not domain or (local_start := _local_start(text, start)) == start:
         return
     local, host = text[local_start:start].lower(), _without_file(domain[0])
     if not host or local in SERVICE_MAILBOXES or "noreply" in local.replace("-", ""):
@@ -78,8 +82,19 @@ def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
     if not is_reserved:
         stop = end + len(host)
         yield Sighting(local_start, stop, EMAIL, f"{local}@{host.lower()}", is_learned=False)
-    if text[local_start - 1 : local_start] == "<" and not is_mask(local):
-        yield from _name_before(text, local_start - 1, is_certain=not is_reserved)
+    if not is_mask(local):
+        yield from _name_of(text, local_start, is_certain=not is_reserved)
+
+
+def _name_of(text: str, address: int, *, is_certain: bool) -> Iterator[Sighting]:
+    """The name that stands before an e-mail address: in brackets, or as a field."""
+    if text[address - 1 : address] == "<":
+        yield from _name_before(text, address - 1, is_certain=is_certain)
+        return
+    first = max(0, address - 110)
+    match = _NAME_FIELD_BEFORE.search(text[first:address])
+    if match and is_person(match["name"]):
+        yield Sighting(first + match.start("name"), first + match.end("name"), PERSON, match["name"])
 
 
 def _local_start(text: str, at: int) -> int:

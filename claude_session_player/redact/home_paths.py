@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.redact.common_names import EXTENSIONS, is_generic_user
+from claude_session_player.redact.common_names import EXTENSIONS, is_generic_user, is_page
 from claude_session_player.redact.sightings import HOME, USER, Sighting, begins_word
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ _BEFORE: Final = re.compile(
     rf"(?P<separator>{_SEPARATOR})\Z",
     re.IGNORECASE,
 )
+_PATH_SIGNS: Final = frozenset("/\\CFcf")
+"""Separators, and how they end in a URL."""
 _REACH: Final = 64
 _NAME: Final = re.compile(r"(?:[A-Za-z0-9_À-ɏ](?:[A-Za-z0-9_.À-ɏ-]|%20){0,63}+~?[0-9]?|[^\W\d_]{1,32}+)")
 _SPACED_NAME: Final = re.compile(rf"[\w.-]{{1,40}}(?: [\w.-]{{1,40}}){{1,3}}(?={_SEPARATOR})")
@@ -37,6 +39,8 @@ def home_in_path(text: str, start: int, end: int) -> Iterator[Sighting]:
     """The home directory around `users/` or `home/`, if the path begins with it."""
     is_users = text[start] in "uU"
     folder_end = start + (5 if is_users else 4)
+    if text[start - 1 : start] not in _PATH_SIGNS:
+        return
     if before := _BEFORE.search(text[max(0, start - _REACH) : start]):
         drive = before["drive"]
         first = start - len(before[0])
@@ -45,7 +49,7 @@ def home_in_path(text: str, start: int, end: int) -> Iterator[Sighting]:
         is_root = _begins_path(text, first)
         is_mac = is_users and text[start:folder_end] == "Users"
         if is_root and (drive or is_mac or (not is_users and text[start:folder_end] == "home")):
-            yield from _named_home(text, first, end, is_windows=bool(drive))
+            yield from _named_home(text, first, end, is_users=is_users, is_windows=bool(drive))
 
 
 def _begins_path(text: str, start: int) -> bool:
@@ -60,7 +64,7 @@ def _begins_path(text: str, start: int) -> bool:
     return begins_word(text, start) and (before.isascii() or not before.isalnum())
 
 
-def _named_home(text: str, start: int, name_start: int, *, is_windows: bool) -> Iterator[Sighting]:
+def _named_home(text: str, start: int, name_start: int, *, is_users: bool, is_windows: bool) -> Iterator[Sighting]:
     if text[name_start : name_start + 1] in ("\\", "/"):  # the anchor is one of several backslashes
         while name_start < len(text) and text[name_start] in "\\/":
             name_start += 1
@@ -68,13 +72,15 @@ def _named_home(text: str, start: int, name_start: int, *, is_windows: bool) -> 
     if not (match := spaced or _NAME.match(text, name_start)):
         return
     name = match[0].rstrip(".-") if not spaced else match[0]
-    if is_home_user(name):
+    if is_home_user(name, is_users=is_users):
         yield Sighting(start, name_start + len(name), HOME, name)
 
 
-def is_home_user(name: str) -> bool:
+def is_home_user(name: str, *, is_users: bool) -> bool:
     """True if the folder of this name in /home or /Users is that of a person: no service, no page of a site."""
     _, dot, extension = name.rpartition(".")
+    if not is_users and is_page(name):
+        return False
     return not is_generic_user(name) and not (dot and extension.lower() in EXTENSIONS)
 
 
@@ -86,7 +92,7 @@ def encoded_home(text: str, start: int, end: int) -> Iterator[Sighting]:
     first = start - len(before[0])
     is_place = first == 0 or text[first - 1] in _ENCODED_PLACES
     part = _PART.match(text, end)
-    if is_place and part and is_home_user(part[0]) and not _is_masked_user(text, part):
+    if is_place and part and is_home_user(part[0], is_users=text[start] in "uU") and not _is_masked_user(text, part):
         yield Sighting(*part.span(), USER, part[0], is_learned=False)
 
 

@@ -77,7 +77,11 @@ class _Matcher:
 
     def hits(self, text: str) -> list[tuple[int, int, int]]:
         """Which words stand where, overlapping ones, too."""
-        return self._automaton.find_matches_as_indexes(_folded(text), overlapping=True)
+        folded = _folded(text)
+        try:
+            return self._automaton.find_matches_as_indexes(folded, overlapping=True)
+        except UnicodeEncodeError:
+            return self._automaton.find_matches_as_indexes(_SURROGATE.sub("?", folded), overlapping=True)
 
     def sightings(self, text: str, hits: list[tuple[int, int, int]]) -> Iterator[Sighting]:
         """What a text itself shows to be part of an identity."""
@@ -103,11 +107,9 @@ def _anchors() -> _Matcher:
 def _folded(text: str) -> str:
     """The text in lower case, with every letter at its place."""
     folded = text.lower()
-    if text.isascii():
+    if len(folded) == len(text):
         return folded
-    if len(folded) != len(text):
-        folded = "".join(lower if len(lower := char.lower()) == 1 else char for char in text)
-    return _SURROGATE.sub("?", folded)
+    return "".join(lower if len(lower := char.lower()) == 1 else char for char in text)
 
 
 class Identity:
@@ -177,7 +179,8 @@ class Identity:
     def learn_field(self, key: str, value: str) -> None:
         """Remember the names that a text shows, and what the text is by its key."""
         self.learn(value)
-        self._learn(told_facts.field_sightings(key, value))
+        if told_facts.is_telling(key):
+            self._learn(told_facts.field_sightings(key, value))
 
     def learn_record(self, record: dict[str, Any]) -> None:
         """Remember what only the shape of a record tells: what links and bridges hold, and answers to `hostname`."""
@@ -241,8 +244,10 @@ class Identity:
 
     def finds_field(self, key: str, value: str) -> list[Find]:
         """What is to be masked in the value of a key."""
-        told = list(_as_finds(told_facts.field_sightings(key, value)))
-        return self._without_overlaps([*told, *self.finds(value)]) if told else self.finds(value)
+        found = self.finds(value)
+        if not told_facts.is_telling(key):
+            return found
+        return self._without_overlaps([*_as_finds(told_facts.field_sightings(key, value)), *found])
 
     def _without_overlaps(self, found: list[Find]) -> list[Find]:
         """The longest finds that begin first; what overlaps with one becomes part of it."""

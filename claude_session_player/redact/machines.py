@@ -33,7 +33,7 @@ IP6_ANCHORS: Final = ("::",)
 MAC_ANCHORS: Final = ("ether ", "hwaddr ", "lladdr ", "physical address")
 
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}+)"
-_HOST: Final = rf"{_LABEL}(?:\.{_LABEL}){{0,6}}+"
+_HOST: Final = rf"{_LABEL}(?:\.{_LABEL}){{0,6}}+(?![A-Za-z0-9_-])"
 _HOST_NAME: Final = re.compile(_HOST)
 _PACKAGE_SOURCES: Final = frozenset(("workspace", "file", "link", "patch", "npm", "portal", "git", "latest", "next"))
 _LOGIN_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -42,6 +42,7 @@ _PROMPT: Final = re.compile(
     r"| [^\s\n]{1,80} [%$#](?=\s|\\n|\Z)| [^\]\n]{1,80}\][$#%]"
 )
 _REMOTE_COMMAND: Final = re.compile(r"(?:^|[^\w-])(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)\s[^\n|;&]{0,120}\Z")
+_REMOTE_WORDS: Final = ("ssh", "scp", "sftp", "rsync", "mosh")
 _PUBLIC_KEY: Final = re.compile(r"[A-Za-z0-9+/=]{30} \Z")
 _SCP: Final = re.compile(rf"(?:^|[^\w-])(?:ssh|mosh)\s(?:-\w+\s)*(?P<host>{_HOST})")
 
@@ -79,7 +80,7 @@ _LISTED: Final = re.compile(
 
 _OCTETS: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _NOT_IP_BEFORE: Final = re.compile(
-    r"(?:[\w.@^~+]|==|>=|<=|[\w]-|\b(?:version|ver|release|build|tag|rev)\\{0,4}[\"']?\s{0,2}[:=]?\s{0,2}\\{0,4}[\"']?v?|[A-Za-z]/)\Z",
+    r"(?:[\w.^~+]|==|>=|<=|[\w]-|\b(?:version|ver|release|build|tag|rev)\\{0,4}[\"']?\s{0,2}[:=]?\s{0,2}\\{0,4}[\"']?v?|[\w~]/)\Z",
     re.IGNORECASE,
 )
 _NETWORKS: Final = tuple(
@@ -117,9 +118,8 @@ def is_private_host(name: str) -> bool:
 def logins(text: str, start: int, end: int) -> Iterator[Sighting]:
     """User and host in the prompt of a shell, in `ssh user@host`, and after a public key."""
     host = _HOST_NAME.match(text, end)
-    if not host or not (user_start := _login_start(text, start)):
+    if not host or len(host[0]) < 2 or (first := _login_start(text, start)) is None:
         return
-    first = user_start - 1
     user = text[first:start]
     if not (_PROMPT.match(text, host.end()) or _is_login(text, first)):
         return
@@ -129,22 +129,26 @@ def logins(text: str, start: int, end: int) -> Iterator[Sighting]:
         yield Sighting(first, start, USER, user)
 
 
-def _login_start(text: str, at: int) -> int:
-    """One more than the place where the name before a sign begins; 0 if there is none."""
+def _login_start(text: str, at: int) -> int | None:
+    """Where the name before a sign begins."""
     first = at
     floor = max(0, at - 32)
     while first > floor and text[first - 1] in _LOGIN_CHARS:
         first -= 1
     if first == at:
-        return 0
+        return None
     first = word_start(text, first, at)
-    return first + 1 if first < at and (text[first].isalpha() or text[first] == "_") else 0
+    if first == at or not (text[first].isalpha() or text[first] == "_") or text[first - 1 : first] == "@":
+        return None
+    return first
 
 
 def _is_login(text: str, start: int) -> bool:
     before = text[max(0, start - 140) : start]
     line = before[before.rfind("\n") + 1 :]
-    return bool(_REMOTE_COMMAND.search(line)) or bool(_PUBLIC_KEY.search(before[-31:]))
+    if any(word in line for word in _REMOTE_WORDS) and _REMOTE_COMMAND.search(line):
+        return True
+    return line[-1:] == " " and _PUBLIC_KEY.search(line[-31:]) is not None
 
 
 def local_hosts(text: str, start: int, end: int) -> Iterator[Sighting]:

@@ -80,8 +80,8 @@ _CODE: Final = re.compile(
     r"""
       [A-Za-z_$]+\d{0,3}(?:(?:[?!]?\.|->|::)[A-Za-z_$]+\d{0,3})+(?:[(\[].*)?   # self.password, process.env.X
     | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*[)\]}>][;,.]?      # get_token(), os.environ["X"], list[str]
-    | (?:sha\d{1,3}|md5):.*
-    | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[(?:\^|[a-zA-Z0-9]-[a-zA-Z0-9])).*   # a pattern
+    | (?:sha\d{1,3}|md5|arn|op|vault):.* | projects/.*       # a digest, the name of a secret somewhere else
+    | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[[^\]]{0,40}(?:a-z|A-Z|0-9|\^)).*   # a pattern
     | (?!.*=$)/.* | [.~]{1,2}/.* | [A-Za-z]:[\\/].*        # a path
     | @[\w./-]+                                            # a decorator, a file
     """,
@@ -104,7 +104,7 @@ _NUMBER: Final = re.compile(r"[-+~<>≤≥]?[\d.,:/_ -]*[\d%](?:[a-zA-Z%]{1,3}|t
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _VERSION: Final = re.compile(r"[v^~]?\d+(?:\.[\dx]+)+(?:-[a-z]+[.\d]*)?|\d{4}-\d\d-\d\dT?[\d:.Z+-]*")
 _NUMBERED: Final = re.compile(r"[A-Za-z]+\d{1,2}|\d{1,2}[a-z]{1,3}")
-_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*\d{0,3}[A-Za-z_]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*\d{0,5}[A-Za-z_]*")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
 
 
@@ -258,7 +258,9 @@ def is_bare_password(value: str) -> bool:
     >>> [is_bare_password(value) for value in ("user2", "hunter2", "a+b", "password1Input", "v2.1.0", "x1=item2")]
     [False, False, False, False, False, False]
     """
-    if len(value) < 6 or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
+    if len(value) < 6 or not any(map(str.isalpha, value)):
+        return False
+    if not any(map(str.isdigit, value)) and not _has_random_part(value):
         return False
     if not is_password(value) or (_BARE_CODE.fullmatch(value) and not _is_jwt(value)):
         return False

@@ -1,4 +1,4 @@
-"""Samples of rules: templates that stand for many texts, so that no source file holds anything that looks like a key."""
+"""Samples of rules: templates that stand for many texts, so that no source file holds what looks like a key."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALPHABETS: Final = {
     "d": string.digits,
     "p": string.ascii_letters + string.digits + "!%^*+~.-_",
 }
-"""Characters by the letter in a template: any, lower case, upper case, of words, base64, base32, hexadecimal, digits, passwords."""
+"""Characters by the letter in a template, see `expand`."""
 _FIELD: Final = re.compile(r"\{([a-zA-Z]|uuid|json64|lines64)(\d*)\}")
 _LINE: Final = 64
 
@@ -32,8 +32,9 @@ def expand(template: str, seed: int = 0) -> str:
     """A text of a template: `{a20}` becomes 20 random letters and digits, `{uuid}` a uuid.
 
     The same seed gives the same text. Letters stand for alphabets: a (letters, digits), l (lower case), u (upper case),
-    w (also _ and -), b (also + and /), t (base32), h and H (hexadecimal), d (digits), p (as in passwords). `{json64N}` is a
-    JSON object in base64 for URLs, as in a JWT; `{lines64N}` is N lines of base64, as in a PEM. Other braces stay.
+    w (also _ and -), b (also + and /), t (base32), h and H (hexadecimal), d (digits), p (as in passwords).
+    `{json64N}` is a JSON object in base64 for URLs, as in a JWT; `{lines64N}` is N lines of base64, as in a PEM.
+    Other braces stay.
 
     >>> expand("x-{d3}-{h4}", 1) == expand("x-{d3}-{h4}", 1) != expand("x-{d3}-{h4}", 2)
     True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from claude_session_player.redact import accounts, git_people, machines
@@ -19,6 +20,7 @@ _URL_KEYS: Final = frozenset(("prUrl", "pr_url"))
 _USER_KEYS: Final = frozenset(("user", "username", "userName", "USER", "LOGNAME", "USERNAME", "login"))
 _HOST_KEYS: Final = frozenset(("hostname", "hostName", "HOSTNAME", "computerName", "COMPUTERNAME"))
 _NAME_KEYS: Final = frozenset(("authorName", "author_name", "GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "fullName"))
+_TELLING_KEYS: Final = _REPOSITORY_KEYS | _URL_KEYS | _USER_KEYS | _HOST_KEYS | _NAME_KEYS
 _USER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{1,31}")
 _HOST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{1,252}")
 
@@ -33,6 +35,12 @@ _QUESTIONS: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
     (re.compile(r"git (?:-C \S+ )?(?:remote get-url \S+|config (?:--get )?remote\.\S+\.url)"), OWNER),
 )
 _CREATED: Final = re.compile(r"^https://\S{1,200}/pull/\d{1,9}$", re.MULTILINE)
+
+
+@lru_cache(maxsize=4096)
+def is_telling(key: str) -> bool:
+    """True if the key alone tells what its value is."""
+    return key in _TELLING_KEYS or accounts.key_rule(key) is not None
 
 
 def field_sightings(key: str, value: str) -> Iterator[Sighting]:

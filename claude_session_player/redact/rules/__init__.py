@@ -10,6 +10,7 @@ from claude_session_player.redact.rules.code_hosting import CODE_RULES
 from claude_session_player.redact.rules.credentials import CREDENTIAL_RULES
 from claude_session_player.redact.rules.keys import KEY_RULES
 from claude_session_player.redact.rules.named import NAMED_RULES
+from claude_session_player.redact.rules.products import PRODUCT_RULES
 from claude_session_player.redact.rules.services import SERVICE_RULES
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ PROVIDER_RULES: Final[tuple[Rule, ...]] = (
     *CLOUD_RULES,
     *CODE_RULES,
     *SERVICE_RULES,
+    *PRODUCT_RULES,
     *KEY_RULES,
     *NAMED_RULES,
 )

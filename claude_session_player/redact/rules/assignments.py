@@ -52,6 +52,10 @@ def _is_numbered_password(value: str) -> bool:
     return len(value) >= 6 and any(map(str.isdigit, value)) and is_password(value)
 
 
+def _has_entries(value: str) -> bool:
+    return any(is_any_password(line.rpartition(" ")[2]) for line in value.split("\n"))
+
+
 def _not_after(*names: str) -> str:
     return "".join(rf"(?<!(?i:{name}))" for name in names)
 
@@ -71,30 +75,18 @@ _TOKEN: Final = r"(?:token|Token|TOKEN)" + _not_after(
     "csrf[_-]token",
 )
 _SECRET: Final = r"(?:secret|Secret|SECRET)"
+_KINDS_OF_KEYS: Final = (
+    *("api", "access", "private", "encryption", "signing", "auth", "account", "master"),
+    *("subscription", "functions", "storage", "shared", "preshared"),
+)
+_KEY_KEYWORDS: Final = tuple(f"{name}{sign}key" for name in _KINDS_OF_KEYS for sign in ("", "_", "-"))
 _KEY: Final = (
-    r"(?:key|Key|KEY)(?:"
-    + "|".join(
-        rf"(?<=(?i:{name}[_-]key))|(?<=(?i:{name}key))"
-        for name in [
-            "api",
-            "access",
-            "private",
-            "encryption",
-            "signing",
-            "auth",
-            "account",
-            "master",
-            "subscription",
-            "functions",
-            "storage",
-        ]
-    )
-    + ")"
+    r"(?:key|Key|KEY)(?:" + "|".join(rf"(?<=(?i:{name}[_-]key))|(?<=(?i:{name}key))" for name in _KINDS_OF_KEYS) + ")"
 )
 _NAMES: Final = {
     "password": (_PASSWORD, Kind.PASSWORD, ("passw", "passp", "pwd", "pass"), is_password, is_bare_password),
     "secret": (_SECRET, Kind.SECRET, ("secret",), is_password, is_bare_password),
-    "api-key": (_KEY, Kind.API_KEY, ("key",), is_key, is_bare_key),
+    "api-key": (_KEY, Kind.API_KEY, _KEY_KEYWORDS, is_key, is_bare_key),
     "token": (_TOKEN, Kind.TOKEN, ("token",), is_token, is_bare_token),
 }
 _WORDS: Final = {"password": "password", "secret": "client_secret", "api-key": "api_key", "token": "access_token"}
@@ -177,10 +169,13 @@ _ENVIRONMENT: Final = (
     ),
     _environment("secret", "SECRET", ("secret",), is_password),
     _environment(
-        "api-key", "(?:API|ACCESS|PRIVATE|ENCRYPTION|SIGNING|AUTH|ACCOUNT|MASTER)_?KEY", ("key=", "key_"), is_key
+        "api-key", "(?:API|ACCESS|PRIVATE|ENCRYPTION|SIGNING|AUTH|ACCOUNT|MASTER)_?KEY", _KEY_KEYWORDS, is_key
     ),
     _environment("token", "TOKEN|_PAT", ("token", "_pat"), is_token),
 )
+
+_ENTRIES: Final = r"(?P<secret>[^\n]{1,4000}(?:\n[ \t]{1,20}[\w.-]{1,100}:[ \t]{1,9}[^\n]{1,4000}){0,50})"
+"""The first value of a secret of Kubernetes, and the entries that follow."""
 
 _FORMS: Final = (
     Rule(
@@ -232,6 +227,27 @@ _FORMS: Final = (
         others=("$2 and $1", "$6$x$y", "costs $2y$10$"),
     ),
     Rule(
+        name="password-hash",
+        kind=Kind.PASSWORD,
+        pattern=r"\{S?SHA(?:256|512)?\}[A-Za-z0-9+/]{27,120}={0,2}",
+        keywords=("sha}", "sha256}", "sha512}"),
+        samples=("alice:{SHA}{b27}=", "userPassword: {SSHA}{b38}=="),
+        others=("{SHA}", "{sha}{h40}"),
+    ),
+    Rule(
+        name="cookie",
+        kind=Kind.COOKIE,
+        pattern=r"name\\{0,7}+\"\s{0,3}:\s{0,3}\\{0,7}+\"[\w.-]{0,40}?(?i:sess|sid|auth|jwt)[\w.-]{0,40}+\\{0,7}+\"\s{0,3},\s{0,30}"
+        r"\\{0,7}+\"value\\{0,7}+\"\s{0,3}:\s{0,3}\\{0,7}+\"(?P<secret>[^\s\"\\]++)",
+        keywords=('value"', "value\\"),
+        samples=(
+            '{"name": "session_id", "value": "{a24}", "domain": "x"}',
+            '{\\"name\\":\\"sid\\",\\"value\\":\\"{h32}\\"}',
+        ),
+        others=('{"name": "session", "value": "dark"}', '{"name": "author", "value": "alice"}'),
+        accepts=is_token,
+    ),
+    Rule(
         name="private-key",
         kind=Kind.PRIVATE_KEY,
         pattern=r"client-key-data\\{0,7}[\"']?\s{0,9}:\s{0,9}\\{0,7}[\"']?(?P<secret>[A-Za-z0-9+/_-]{16,}+={0,2})",
@@ -257,13 +273,23 @@ _FORMS: Final = (
     Rule(
         name="secret",
         kind=Kind.SECRET,
+        pattern=r"(?m)^[ \t]{0,20}(?:data|stringData):\s{0,3}\n[ \t]{1,20}[\w.-]{1,100}:[ \t]{1,9}"
+        + _ENTRIES
+        + r"(?=\n(?:[ \t]{0,9}[^\n]{0,300}\n){0,3}?[ \t]{0,9}kind: ?Secret\b)",
+        keywords=("kind: secret", "kind:secret"),
+        samples=("apiVersion: v1\ndata:\n  user: {b20}\n  other: {b24}\nkind: Secret\nmetadata:\n  name: x\n",),
+        others=("data:\n  a: b\nkind: ConfigMap\n---\nkind: SecretStore", "data:\n  a: [secret-1]\nkind: Secret"),
+        accepts=_has_entries,
+    ),
+    Rule(
+        name="secret",
+        kind=Kind.SECRET,
         pattern=r"kind:\s?Secret\s(?:(?!---)[^\n]{0,300}\n){0,20}?\s{0,9}(?:data|stringData):\s{0,3}\n"
-        r"[ \t]{1,20}[\w.-]{1,100}:[ \t]{0,9}"
-        r"(?P<secret>[^\n]{1,4000}(?:\n[ \t]{1,20}[\w.-]{1,100}:[ \t]{1,9}[^\n]{1,4000}){0,50})",
-        keywords=("kind: secret",),
+        r"[ \t]{1,20}[\w.-]{1,100}:[ \t]{0,9}" + _ENTRIES,
+        keywords=("kind: secret", "kind:secret"),
         samples=("kind: Secret\nmetadata:\n  name: x\ntype: Opaque\ndata:\n  user: {b20}\n  other: {b24}\n",),
         others=("kind: Secret\nmetadata:\n  name: x", "kind: SecretStore\ndata:\n  a: b"),
-        accepts=lambda value: any(is_any_password(line.rpartition(" ")[2]) for line in value.split("\n")),
+        accepts=_has_entries,
     ),
 )
 

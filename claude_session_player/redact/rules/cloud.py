@@ -85,7 +85,7 @@ GOOGLE_RULES: Final = (
     Rule(
         name="google-api-key",
         kind=Kind.API_KEY,
-        pattern=begins("AIza") + r"[A-Za-z0-9_-]{35}(?![A-Za-z0-9])",
+        pattern=begins("AIza") + r"[A-Za-z0-9_-]{33,42}+(?![A-Za-z0-9])",
         keywords=("aiza",),
         samples=("AIza{w35}", "AIzaSy{w33}"),
         others=("AIza{w20}", "xAIza{w35}", "AIzaXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXXX"),
@@ -104,7 +104,10 @@ GOOGLE_RULES: Final = (
     Rule(
         name="google-token",
         kind=Kind.TOKEN,
-        pattern=begins("ya29.") + r"[A-Za-z0-9_.-]{20,}+(?<![.])|" + begins("1//0") + r"[A-Za-z0-9_-]{40,}+",
+        pattern=begins("ya29.")
+        + r"(?:[a-z]\.)?[A-Za-z0-9_-]{20,}+(?:\.[A-Za-z0-9_-]{20,}+)*+|"
+        + begins("1//0")
+        + r"[A-Za-z0-9_-]{40,}+",
         keywords=("ya29.", "1//0"),
         samples=("ya29.{w180}", "ya29.c.{w200}", "1//0{w100}"),
         others=("ya29.", "1//0 is infinite"),
@@ -271,8 +274,8 @@ HOST_RULES: Final = (
     Rule(
         name="yandex-key",
         kind=Kind.API_KEY,
-        pattern=begins("AQVN", "YCAJ", "YCM", "YCN", "YCO", "YCP", "y0_", "y1_", "y2_", "y3_") + r"[A-Za-z0-9_-]{35,}+",
-        keywords=("aqvn", "ycaj", "ycm", "ycn", "yco", "ycp", "y0_", "y1_", "y2_", "y3_"),
+        pattern=begins("AQVN", "YCAJ", "y0_", "y1_", "y2_", "y3_") + r"[A-Za-z0-9_-]{35,}+",
+        keywords=("aqvn", "ycaj", "y0_", "y1_", "y2_", "y3_"),
         samples=("AQVN{w36}", "y0_{w55}"),
         others=("y0_plus_height_of_the_whole_window_in_the_end",),
         entropy=3.8,

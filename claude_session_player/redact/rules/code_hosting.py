@@ -121,12 +121,15 @@ CODE_RULES: Final = (
     Rule(
         name="npm-token",
         kind=Kind.TOKEN,
-        pattern=r"_auth(?:Token)?\s{0,3}=\s{0,3}\"?(?P<secret>[A-Za-z0-9+/=_-]{16,}+)",
+        pattern=begins("_auth") + r"(?:Token)?\s{0,3}=\s{0,3}\"?(?P<secret>[A-Za-z0-9+/=_-]{16,}+)",
         keywords=("_auth",),
         samples=("//registry.npmjs.org/:_authToken={uuid}", "_auth={b40}==", '_authToken = "{w40}"'),
-        others=("//registry.npmjs.org/:_authToken=${NPM_TOKEN}",),
+        others=(
+            "url_auth = get_auth_from_url",
+            "//registry.npmjs.org/:_authToken=${NPM_TOKEN}",
+        ),
         entropy=3.0,
-        accepts=is_random,
+        accepts=lambda value: is_random(value) and any(char.isdigit() for char in value),
     ),
     Rule(
         name="pypi-token",
@@ -222,7 +225,7 @@ CODE_RULES: Final = (
     Rule(
         name="figma-token",
         kind=Kind.TOKEN,
-        pattern=r"fig[douhr]{1,2}_[A-Za-z0-9_-]{38,}+",
+        pattern=r"fig(?:[douhr]|[dou]r|dh)_[A-Za-z0-9_-]{38,}+",
         keywords=("figd_", "figo_", "figu_", "figh_", "figr_", "figdr_", "figor_", "figur_", "figdh_"),
         samples=("figd_{w40}", "figu_{w44}"),
         entropy=3.5,
@@ -277,7 +280,7 @@ CODE_RULES: Final = (
     Rule(
         name="buildkite-token",
         kind=Kind.TOKEN,
-        pattern=r"bk[uaj]{1,2}[a-z]?_[A-Za-z0-9]{36,}+",
+        pattern=r"bk(?:ua|aj|ar|ja|aa)_[A-Za-z0-9]{36,}+",
         keywords=("bkua_", "bkaj_", "bkar_", "bkja_", "bkaa_"),
         samples=("bkua_{h40}", "bkaj_{h40}"),
     ),
@@ -370,7 +373,7 @@ CODE_RULES: Final = (
     Rule(
         name="jetbrains-token",
         kind=Kind.TOKEN,
-        pattern=begins("perm:", "perm-") + r"[A-Za-z0-9+/=_-]{4,}+\.[A-Za-z0-9+/=_-]{2,}+\.[A-Za-z0-9]{20,}+",
+        pattern=begins("perm:", "perm-") + r"[A-Za-z0-9+/=_-]{4,99}+\.[A-Za-z0-9+/=_-]{2,99}+\.[A-Za-z0-9]{20,}+",
         keywords=("perm:", "perm-"),
         samples=("perm:{b12}=.{b8}.{a30}", "perm-{b16}.{a6}.{a30}"),
         others=("perm:files.read.all",),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from claude_session_player.redact.plausibility import is_argument, is_key, is_password
+from claude_session_player.redact.plausibility import is_argument, is_bare_key, is_password
 from claude_session_player.redact.rule import Kind, Rule
 
 
 def _is_secret_argument(value: str) -> bool:
-    return is_argument(value) and is_key(value)
+    return is_argument(value) and is_bare_key(value)
 
 
 def _is_set_value(value: str) -> bool:
@@ -40,6 +40,7 @@ _SINKS: Final = (
     "passwd",
     "cryptsetup",
 )
+_OTHER_TOOLS: Final = ("az login", "sqlcmd", "bcp", "ldap", "convertto-securestring")
 _LOGINS: Final = tuple(f"{tool} login" for tool in ("docker", "podman", "registry", "acr", "oc", "buildah"))
 
 COMMAND_RULES: Final = (
@@ -111,10 +112,13 @@ COMMAND_RULES: Final = (
         + r"\s-p\s{1,5}"
         r"|(?:docker|podman|registry|acr|oc|buildah) login\s(?:[^\n|;]{0,300}?\s)?-p\s{1,5}"
         r"|zip (?=-)(?:[^\n|;]{0,300}?\s)?-P\s{1,5}|7z[a-z]?\s[^\n|;]{0,200}?\s-p(?!\s)"
+        r"|az login\s[^\n|;]{0,300}?\s-p\s{1,5}|(?:sqlcmd|bcp)\s[^\n|;]{0,300}?\s-P\s{0,5}"
+        r"|ldap(?:search|modify|add|delete|whoami|passwd)\s[^\n|;]{0,300}?\s-w\s{1,5}"
+        r"|ConvertTo-SecureString\s{1,5}(?:-String\s{1,5})?"
         r"|redis-cli\s(?:[^\n|;]{0,300}?\s)?-a\s{1,5}|security add-[a-z]{1,20}-password\s[^\n|;]{0,300}?\s-w\s{1,5})"
         + _OPEN
         + _WORD,
-        keywords=("sshpass", "mongo", "influx", *_LOGINS, "zip -", "7z", "redis-cli", "security add"),
+        keywords=("sshpass", "mongo", "influx", *_LOGINS, "zip -", "7z", "redis-cli", "security add", *_OTHER_TOOLS),
         samples=(
             "sshpass -p {a10} ssh x",
             "sshpass -p'{p12}' ssh x",
@@ -123,6 +127,10 @@ COMMAND_RULES: Final = (
             "zip -r -P {a8} x.zip y",
             "7z a -p{a10} x.7z y",
             "redis-cli -h x -a {a16} ping",
+            "az login --service-principal -u x -p {a20} --tenant t",
+            "sqlcmd -S h -U sa -P {a9} -Q x",
+            "ldapsearch -x -D cn=admin -w {a9}",
+            'ConvertTo-SecureString "{a12}" -AsPlainText -Force',
             "security add-generic-password -a x -s y -w {a14}",
         ),
         others=(
@@ -188,6 +196,15 @@ COMMAND_RULES: Final = (
             "printf '%s' {a24} | npx wrangler secret put X",
         ),
         others=('echo "$TOKEN" | docker login --password-stdin', "echo $X | gh secret set Y", "echo hello | cat"),
+        accepts=is_argument,
+    ),
+    Rule(
+        name="secret",
+        kind=Kind.SECRET,
+        pattern=r"(?:" + _STDIN + r"|--with-token)[^\n|;<]{0,200}<<<\s{0,3}" + _OPEN + _WORD,
+        keywords=("<<<",),
+        samples=("gh auth login --with-token <<< {a40}", 'docker login -u a --password-stdin r.example <<< "{a12}"'),
+        others=("gh auth login --with-token <<< $TOKEN", 'gh secret set X <<< "$(cat x)"', "<<<<<<< HEAD"),
         accepts=is_argument,
     ),
     Rule(

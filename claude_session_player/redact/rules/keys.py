@@ -20,21 +20,27 @@ _REST: Final = _CHAR + "{1,15}+"
 """The last line of a body, and the checksum of a PGP key."""
 _GAP: Final = (
     r"(?:"
-    r"\\+[nrt]|[\s\\\"'`,;|>:#*→│┃.()\[\]…]|-(?!---)|\+(?=[\s\"'])"
-    r"|\d{1,6}(?=[\s:|→│-])"  # the number of a line
+    r"\\{1,8}[nrt]|[\s\\\"'`,;|>:#*+→│┃.()\[\]…]|-(?!---)"
     r"|(?<=\n)[^\n]{1,80}?(?=[A-Za-z0-9+/]{40,76}={0,2}[ \t\r]{0,4}(?:\n|\Z))"  # a name of a file, a time
+    r"|\d{1,6}(?=[\s:|→│-])"  # the number of a line
     r"){0,60}+"
 )
 """What stands between two lines of a body."""
 _NEWLINE: Final = r"(?=[\"']?(?:\s{0,8}\n|\\+[nr]))"
 _SPACE: Final = r"(?:[ +_]|%20)"
 _MARK: Final = rf"{_SPACE}(?:[A-Z0-9]{{1,12}}{_SPACE}){{0,4}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?{_SPACE}?-{{4,5}}"
+_HEADER: Final = "(?:Proc-Type|DEK-Info|Key-Info|Version|Comment|Hash|Charset|Subject|X-[A-Za-z-]{1,20}): ?"
 _HEADERS: Final = (
-    rf"(?:{_GAP}(?:Proc-Type|DEK-Info|Key-Info|Version|Comment|Hash|Charset|Subject|X-[A-Za-z-]{{1,20}}): "
-    r"?[^\n\\]{0,200}+){0,8}+"
+    rf"(?:(?:{_GAP}{_HEADER}[^\n\\]{{0,200}}+){{1,8}}+"
+    rf"|(?:[ \t\r]{{0,4}}\n[^\n]{{0,80}}?{_HEADER}[^\n]{{0,200}}+){{1,8}}+(?:\n[^\n]{{0,80}}+(?=\n))?)?"
 )
 _BODY: Final = rf"(?:{_GAP}{_RUN})++"
-_END: Final = rf"(?:(?:{_GAP}{_REST}){{0,4}}?{_GAP}-{{4,7}}{_SPACE}?END{_MARK}|{_NEWLINE}{_GAP}{_REST}\s*\Z)?"
+_LAST: Final = rf"-{{4,7}}{_SPACE}?END{_MARK}"
+_END: Final = (
+    rf"(?:(?:{_GAP}{_REST}){{0,4}}?{_GAP}{_LAST}"
+    rf"|(?:[^\n]{{0,200}}+\n){{0,4}}?[^\n]{{0,80}}?{_LAST}"  # with names of files or times in front of short lines
+    rf"|{_NEWLINE}{_GAP}{_REST}\s*\Z)?"
+)
 
 _DER: Final = (
     "MII[A-Za-z0-9]{2}[A-Za-z0-9]?IBADANBgkqhkiG9w0BAQEFAASC",  # RSA in PKCS #8
@@ -76,7 +82,7 @@ KEY_RULES: Final = (
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\n{lines6420}\n-----END ENCRYPTED PRIVATE KEY-----",
             "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{H32}\n\n{lines646}\n{a4}\n"
             "-----END RSA PRIVATE KEY-----",
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\nComment: of a test\n\n{lines6430}\n{a20}\n={a4}\n"
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: GnuPG v2\nComment: a test\n\n{lines6430}\n{a20}\n={a4}\n"
             "-----END PGP PRIVATE KEY BLOCK-----",
             '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "a key"\n{lines646}\n{a7}=\n'
             "---- END SSH2 ENCRYPTED PRIVATE KEY ----",
@@ -109,7 +115,7 @@ KEY_RULES: Final = (
     Rule(
         name="private-key",
         kind=Kind.PRIVATE_KEY,
-        pattern=rf"{starts()}(?:{'|'.join(_DER)})[A-Za-z0-9+/=%\\]{{20,}}+(?:{_GAP}{_CHAR}{{40,}}+)*+"
+        pattern=rf"{starts()}(?:{'|'.join(_DER)}){_CHAR}{{20,}}+(?:{_GAP}{_CHAR}{{40,}}+)*+"
         rf"(?:{_NEWLINE}{_GAP}{_CHAR}{{1,39}}+\s*\Z)?",
         keywords=(
             "ibadanbgkqhkig9w0baqefaasc",
@@ -176,7 +182,7 @@ KEY_RULES: Final = (
     Rule(
         name="jwk-private-key",
         kind=Kind.PRIVATE_KEY,
-        pattern=r"\\{0,3}[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"']\s{0,4}:\s{0,4}\\{0,3}[\"']"
+        pattern=r"\\{0,3}[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"'] {0,4}:\s{0,4}\\{0,3}[\"']"
         r"(?P<secret>[A-Za-z0-9_-]{40,}+)(?=\\{0,3}[\"'])",
         keywords=tuple(f"{name}{quote}" for name in ("d", "p", "q", "dp", "dq", "qi", "k") for quote in ('":', "':"))
         + tuple(

@@ -98,6 +98,7 @@ NAMED_RULES: Final = (
         ),
         others=("deepgram {h40}",),
     ),
+    _row("fal-key", ("fal_",), f"{UUID}:{_HEX32}", ("FAL_KEY={uuid}:{h32}",), what="key"),
     _row(
         "heroku-key",
         ("heroku",),

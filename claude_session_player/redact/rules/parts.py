@@ -1,4 +1,4 @@
-"""Parts that patterns of several tables are made of: where a key begins, and the names that keys without a shape have."""
+"""Parts of patterns: where a key begins, and the names that keys without a shape are given."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _ESCAPES: Final = (r"\\[nrtbf]", "%[0-9A-Fa-f]{2}", r"\\u[0-9A-Fa-f]{4}")
 """What ends in a letter or a digit, and is none: escapes of control characters and signs in JSON and in URLs."""
 _ASSIGNED: Final = (
     r"[\w.-]{0,12}+"  # the rest of the name
-    r"\\{0,3}[\"'`]?\]?[ \t]{0,3}(?:=>|:=|==|[=:,(])?[ \t]{0,3}\\{0,3}[\"'`]?"
-    r"(?:(?i:bearer|basic|token) )?"
+    r"\\{0,3}(?:[\"'`]\]?)?[ \t]{0,3}(?:=>|:=|==|[=:,(])?[ \t]{0,3}\\{0,3}[\"'`]?"
+    r"(?:(?i:bearer|basic|token) )?(?<![A-Za-z0-9])"
 )
 SENSITIVE: Final = "key|token|secret|auth|pass|pat|cred|pwd"
 """What the name of a secret says of it."""

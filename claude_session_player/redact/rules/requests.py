@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from claude_session_player.redact.plausibility import is_any_password, is_basic, is_code, is_key, is_password, is_token
+from claude_session_player.redact.plausibility import (
+    is_any_password,
+    is_bare_key,
+    is_basic,
+    is_code,
+    is_key,
+    is_password,
+    is_token,
+)
 from claude_session_player.redact.rule import Kind, Rule
 
 
 def _is_credential(value: str) -> bool:
-    return is_key(value) or is_basic(value)
+    return is_bare_key(value) or is_basic(value)
 
 
 def _is_cookies(value: str) -> bool:

@@ -51,7 +51,9 @@ SERVICE_RULES: Final = (
     Rule(
         name="discord-token",
         kind=Kind.TOKEN,
-        pattern=r"(?i:discord|bot|token|login|authorization)[\w .:=>\"'`(,/\\-]{0,30}?(?<![A-Za-z0-9_-])(?P<secret>(?:[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{27,45}|mfa\.[A-Za-z0-9_-]{80,90})(?![A-Za-z0-9_.-]))",
+        pattern=r"(?i:discord|bot|token|login|authorization)[\w .:=>\"'`(,/\\-]{0,30}?"
+        r"(?<![A-Za-z0-9_-])(?P<secret>(?:[MNO][A-Za-z0-9_-]{22,28}\.[A-Za-z0-9_-]{5,7}\.[A-Za-z0-9_-]{27,45}"
+        r"|mfa\.[A-Za-z0-9_-]{80,90})(?![A-Za-z0-9_.-]))",
         keywords=("discord", "bot", "token", "login", "authorization"),
         samples=(
             "DISCORD_TOKEN=M{a23}.{w6}.{w27}",
@@ -65,7 +67,7 @@ SERVICE_RULES: Final = (
     Rule(
         name="telegram-token",
         kind=Kind.TOKEN,
-        pattern=starts() + r"(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{32,34}(?![A-Za-z0-9_-]))",
+        pattern=starts() + r"(?:bot)?(?P<secret>\d{8,10}:AA[A-Za-z0-9_-]{30,40}+(?![A-Za-z0-9_-]))",
         keywords=(":aa",),
         samples=("{d9}:AA{w33}", "https://api.telegram.org/bot{d10}:AA{w33}/getMe"),
         others=("{d9}:AA{w10}",),
@@ -122,8 +124,8 @@ SERVICE_RULES: Final = (
     Rule(
         name="twilio-token",
         kind=Kind.TOKEN,
-        pattern=begins("AC")
-        + rf"{HEX}{{32}}(?:[:,;'\"\s]|\\n){{1,6}}(?:(?i:auth_?token|token|password)['\":=\s]{{1,6}})?(?P<secret>{HEX}{{32}})(?![A-Za-z0-9])",
+        pattern=begins("AC") + rf"{HEX}{{32}}(?:[:,;'\"\s]|\\n){{1,6}}"
+        rf"(?:(?i:auth_?token|token|password)['\":=\s]{{1,6}})?(?P<secret>{HEX}{{32}})(?![A-Za-z0-9])",
         keywords=tuple(f"ac{digit}" for digit in HEX_DIGITS),
         samples=("AC{h32}:{h32}", "Client('AC{h32}', '{h32}')", "AC{h32}\ntoken={h32}"),
         others=("AC{h32} {h40}",),
@@ -397,7 +399,7 @@ SERVICE_RULES: Final = (
     Rule(
         name="adyen-key",
         kind=Kind.API_KEY,
-        pattern=begins("AQE") + r"[a-z][A-Za-z0-9+/]{60,}+={0,2}-[A-Za-z0-9+/=]{20,}+-[^\s\"'`<>\\&]{8,40}",
+        pattern=begins("AQE") + r"[a-z][A-Za-z0-9+/]{60,}+={0,2}-[A-Za-z0-9+/=]{20,}+-[^\s\"'`<>\\&()]{8,40}",
         keywords=("aqe",),
         samples=("AQEy{b110}==-{b43}=-{a16}",),
     ),
