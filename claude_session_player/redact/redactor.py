@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -31,6 +32,9 @@ _AROUND: Final = 40
 _SHORT: Final = 256
 _REMEMBERED: Final = 20_000
 _NOWHERE: Final = Place()
+_NUMBER_SIGN: Final = "→"
+_LINE_NUMBER: Final = re.compile(r"\n {0,8}\d{1,6}→")
+"""Stands before each line of a file that was read: between a name and its value, too."""
 FIELD_RULE: Final = Rule(name="secret", kind=Kind.SECRET, pattern="", keywords=())
 """Names what stands in a field whose name says that it is secret."""
 KNOWN_RULE: Final = Rule(name="known-value", kind=Kind.KNOWN, pattern="", keywords=())
@@ -169,6 +173,10 @@ class Redactor:
             self._identity.learn(text)
             if scan.cleaned is not None:
                 self._identity.learn(scan.cleaned.text)
+        if _NUMBER_SIGN in text:
+            unnumbered, lines = _LINE_NUMBER.subn("\n", text)
+            for find in self._scanner.finds_as_is(unnumbered) if lines else ():
+                self._values.add(find.rule, find.value)
 
     def learn_record(self, record: Any) -> None:
         """Learn what all texts of a record say."""
@@ -188,7 +196,10 @@ class Redactor:
             at += len(piece)
             ends.append(at)
             at += len(separator)
-        for find in self._scanner.finds(text):
+        scan = self._scanner.scan(text)
+        if self._identity is not None:
+            self._identity.learn(text if scan.cleaned is None else scan.cleaned.text)
+        for find in scan.finds:
             self._values.add(find.rule, find.value)
             for piece, end in zip(pieces, ends, strict=True):
                 start = end - len(piece)

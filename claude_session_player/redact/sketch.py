@@ -157,7 +157,9 @@ def _set(items: Any) -> str:
                 pieces.append(_in_set(value))
             case "RANGE":
                 low, high = value
-                has_escaped |= high > 127 or low < 32 or low <= ord("\\") <= high or low <= ord('"') <= high or low <= 47 <= high
+                has_escaped |= (
+                    high > 127 or low < 32 or low <= ord("\\") <= high or low <= ord('"') <= high or low <= 47 <= high
+                )
                 pieces.append(f"{_in_set(low)}-{_in_set(min(high, 127))}")
             case "CATEGORY":
                 word = {"CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_WORD": r"\w"}.get(str(value))

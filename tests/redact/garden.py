@@ -23,6 +23,8 @@ from tests.redact.planted import (
 )
 
 _BASE64: Final = "base64"
+_OFTEN: Final = 10
+"""How often names and known values occur in a round of samples."""
 
 
 class Garden(NamedTuple):
@@ -41,9 +43,9 @@ def seeds(start: int) -> Iterator[Seed]:
     """Seeds without end, all of them different."""
     round = start
     while True:
-        found = [*secret_seeds(round), *known_seeds(round)]
-        for part in range(4):
-            found += identity_seeds(round * 4 + part)
+        found = list(secret_seeds(round))
+        for part in range(_OFTEN):
+            found += [*identity_seeds(round * _OFTEN + part), *known_seeds(round * _OFTEN + part)]
         random.Random(round).shuffle(found)
         yield from found
         round += 1
