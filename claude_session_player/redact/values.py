@@ -64,6 +64,10 @@ class ValueTable:
         """Mask a value that a user named everywhere from now on, even a short one."""
         if value and value not in self._values:
             self._add(rule, value)
+            words = value.split()
+            for word in words if len(words) > 1 else ():
+                if _is_mixed(word):
+                    self.add_piece(rule, value, word)
 
     def _add(self, rule: Rule, value: str) -> None:
         self._values[value] = rule
@@ -122,8 +126,11 @@ def is_distinct(rule: Rule, value: str) -> bool:
         return False
     if rule.kind in _NAMED:
         return True
-    is_mixed = any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
-    return (len(value) >= _SURE or is_mixed) and entropy(value) >= _LEAST_ENTROPY and not value.isalpha()
+    return (len(value) >= _SURE or _is_mixed(value)) and entropy(value) >= _LEAST_ENTROPY and not value.isalpha()
+
+
+def _is_mixed(value: str) -> bool:
+    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
 def spellings(value: str) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.redact.outputs import known_file
-from tests.redact.places import PLACES, PlantedSession, Where
+from tests.redact.places import IMAGE, PLACES, PlantedSession, Where, image_data
 from tests.redact.planted import (
     DISGUISES,
     WORD,
@@ -51,14 +51,33 @@ def seeds(start: int) -> Iterator[Seed]:
         round += 1
 
 
-def planted_sessions(root: Path, sessions: int, each: int) -> Iterator[Garden]:
+def planted_sessions(
+    root: Path, sessions: int, each: int, disguises: Sequence[str] = tuple(DISGUISES)
+) -> Iterator[Garden]:
     """Stores with a session each, in which every place has several plants."""
     supply, waiting = seeds(0), deque[Seed]()
     for number in range(sessions):
-        yield _planted(root / f"s{number}", supply, waiting, each, number)
+        yield _planted(root / f"s{number}", _Supply(supply, waiting, disguises), each, number)
 
 
-def _planted(folder: Path, supply: Iterator[Seed], waiting: deque[Seed], each: int, number: int) -> Garden:
+class _Supply(NamedTuple):
+    """What is planted next."""
+
+    fresh: Iterator[Seed]
+    waiting: deque[Seed]
+    """What did not fit where it was to be planted."""
+    disguises: Sequence[str]
+
+    def fitting(self, where: Where) -> Seed:
+        """The next seed that can stand in a place."""
+        if self.waiting and _fits(self.waiting[0], where):
+            return self.waiting.popleft()
+        while not _fits(seed := next(self.fresh), where):
+            self.waiting.append(seed)
+        return seed
+
+
+def _planted(folder: Path, supply: _Supply, each: int, number: int) -> Garden:
     source = random.Random(number)
     person = next(identity_seeds(1_000_000 + number))
     home = person.text.split()[1].removesuffix("/notes.md")
@@ -67,7 +86,7 @@ def _planted(folder: Path, supply: Iterator[Seed], waiting: deque[Seed], each: i
     for at in range(each):
         for order, where in enumerate(source.sample(PLACES, len(PLACES))):
             near = f"{WORD} p{number:02}n{at:02}n{order:02}"
-            plant = _plant(_fitting(where, supply, waiting), where, near, source)
+            plant = _plant(supply, where, near, source)
             where.put(plot, plant.text, near)
             plants.append(plant)
     plot.write()
@@ -75,18 +94,19 @@ def _planted(folder: Path, supply: Iterator[Seed], waiting: deque[Seed], each: i
     return Garden(plot.store.root, known_file(folder / "known.json", values), plants, plot.files, len(plot.main.lines))
 
 
-def _fitting(where: Where, supply: Iterator[Seed], waiting: deque[Seed]) -> Seed:
-    """The next seed that can stand in a place."""
-    if not where.one_line:
-        return waiting.popleft() if waiting else next(supply)
-    while not (seed := next(supply)).is_one_line:
-        waiting.append(seed)
-    return seed
+def _fits(seed: Seed, where: Where) -> bool:
+    """An encoded directory is not known by its halves: the names in it may be anything."""
+    return (seed.is_one_line or not where.one_line) and not (where.splits and seed.name == "project directory")
 
 
-def _plant(seed: Seed, where: Where, near: str, source: random.Random) -> Plant:
-    disguise = "plain" if where.splits else source.choice(list(DISGUISES))
-    if seed.name == "known value" and not where.splits and source.random() < 0.4:
+def _plant(supply: _Supply, where: Where, near: str, source: random.Random) -> Plant:
+    seed = supply.fitting(where)
+    disguise = "plain" if where.splits else source.choice(supply.disguises)
+    if seed.name == "known value" and not where.splits and len(supply.disguises) > 1 and source.random() < 0.4:
         return Plant(seed, in_base64(seed, near), where.name, _BASE64, near)
+    if disguise == "numbers" and "kind: Secret" in seed.text:
+        disguise = "plain"  # its value is several lines, which are not the same with numbers
     text = disguised(seed, disguise, near, one_line=where.one_line)
+    if where.name == IMAGE:
+        seed = seed._replace(parts=(image_data(text)[200:],), is_whole=False)
     return Plant(seed, text, where.name, disguise, near)

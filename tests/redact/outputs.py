@@ -14,7 +14,7 @@ import pytest
 from claude_session_player.cli._redaction import RedactionOptions
 from claude_session_player.export import export_formats
 from claude_session_player.export.registry import OutputKind
-from claude_session_player.redact import RedactedStore, Redactor, read_known
+from claude_session_player.redact import RedactedStore, Redactor
 from tests.agreement import csp
 from tests.redact.places import MAIN
 from tests.redact.planted import WORD
@@ -66,7 +66,7 @@ def commands(files: Sequence[str], lines: int) -> Iterator[list[str]]:
         yield ["get", MAIN, "--line", str(line)]
     yield ["files", MAIN]
     yield ["files", MAIN, "--json"]
-    for path in files[:2]:
+    for path in files[:4]:
         yield ["files", MAIN, path]
         yield ["files", "--all", path, "--diff"]
     yield ["find", WORD, "--all-hits"]
@@ -118,9 +118,8 @@ def known_file(path: Path, values: Sequence[str]) -> Path:
 
 
 @contextmanager
-def shared_copies(folder: Path, known: Path) -> Iterator[None]:
+def shared_copies(folder: Path, redactor: Redactor) -> Iterator[None]:
     """All commands read the same redacted copy, which is made once: copying takes longer than printing."""
-    redactor = Redactor(known=read_known(str(known)))
     store = RedactedStore(str(folder), redactor)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(RedactionOptions, "redactor", property(lambda options: redactor))

@@ -14,6 +14,7 @@ from tests.built_sessions import COMMAND
 from tests.stores import StoreBuilder
 
 MAIN: Final = "1f2e3d4c-0001-4000-8000-000000000001"
+IMAGE: Final = "image"
 _PIXEL: Final = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(160))
 
 
@@ -128,11 +129,15 @@ def _beside_image(plot: PlantedSession, words: str, near: str) -> None:
     plot.main.prompt([text(words), image])
 
 
-@_place("image")
+@_place(IMAGE)
 def _image(plot: PlantedSession, words: str, near: str) -> None:
-    data = base64.b64encode(_PIXEL + words.encode() + _PIXEL).decode()
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": image_data(words)}}
     plot.main.prompt([text(f"See {near}"), image])
+
+
+def image_data(words: str) -> str:
+    """A picture that says something, in base64."""
+    return base64.b64encode(_PIXEL + words.encode() + _PIXEL).decode()
 
 
 @_place("streamed pieces", splits=True)

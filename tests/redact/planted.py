@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from ahocorasick_rs import AhoCorasick
 
-from claude_session_player.redact.rule import Group, Kind, Rule
+from claude_session_player.redact.rule import Kind, Rule
 from claude_session_player.redact.rules import SECRET_RULES
 from claude_session_player.redact.samples import _FIELD, expand
 from claude_session_player.util.text import ESCAPE_SEQUENCE
@@ -328,6 +328,3 @@ def _collect(value: object, strings: list[str]) -> None:
         for key, item in value.items():
             strings.append(key)
             _collect(item, strings)
-
-
-assert Group.IDENTITY
