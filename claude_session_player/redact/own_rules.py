@@ -49,6 +49,17 @@ class OwnRules:
             return True
         return any(pattern.fullmatch(find.value) for pattern in self.patterns)
 
+    def not_allowed(self, finds: Iterable[Find], text: str) -> list[Find]:
+        """The finds in a text that are masked: those that are not allowed, nor part of an allowed value."""
+        return [find for find in finds if not (self.allows(find) or self._is_part_of_value(find, text))]
+
+    def _is_part_of_value(self, find: Find, text: str) -> bool:
+        """True for a part of a text that is an allowed value as a whole: it may begin like one that is not allowed."""
+        if find.rule.kind is Kind.KNOWN:
+            return False
+        around = ((max(find.end - len(value), 0), find.start + len(value), value) for value in self.values)
+        return any(value in text[start:end] for start, end, value in around if len(value) > find.end - find.start)
+
 
 class RuleSource(NamedTuple):
     """A file of rules that is used."""

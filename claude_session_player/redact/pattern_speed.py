@@ -1,7 +1,7 @@
 """How fast a pattern is on the worst texts that can be made for it: one that takes far longer than linear time is slow.
 
-The texts grow from a single character. As long as a search takes next to no time, or no more per character than before,
-the next text is twice as long, else a fifth longer: so a pattern that takes exponential time is caught before it hangs.
+The texts grow from a single character, in small steps, and by a single character as soon as the time for each character
+grows, too. So a pattern that takes exponential time is caught before it hangs. Long texts double their size.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ WHEN_CHECKED: Final = 1 << 20
 """Characters of the longest text that is tried by `redact check`."""
 _SHORTEST: Final = 16
 """Characters of the first texts, which are the easiest to read in a message."""
+_STEP: Final = 4
+_MIDDLE: Final = 256
+"""Characters up to which texts grow by steps."""
 _SHORT: Final = 1024
 """Characters up to which all texts grow; after that, only those that took longest do."""
 _MOST_LONG: Final = 3
 _FLOOR: Final = 0.05
 _PER_CHARACTER: Final = 3e-6
 """Seconds: a search may take the floor and as much for each character. A linear one takes a hundredth of that."""
-_NO_TIME: Final = 50e-6
-"""Seconds: if time grows exponentially, it is the square of this, in steps, for a text that is twice as long."""
+_NO_TIME: Final = 10e-6
+"""Seconds: if each character doubles the time, this is still less than a second after sixteen of them."""
 _STEADY: Final = 1.5
 _CLOCK: Final[Callable[[], float]] = time.thread_time if os.name == "posix" else time.perf_counter
 """The time of this thread alone, where it is exact: a busy machine makes no pattern slow."""
@@ -140,7 +143,7 @@ class _Search:
                 return seconds
             is_steady = seconds < _NO_TIME or seconds / size <= _STEADY * before
             before = seconds / size
-            size = min(longest, 2 * size if is_steady else max(size + 1, size * 6 // 5))
+            size = min(longest, _next_size(size, is_steady=is_steady))
 
     def grow_prefix(self, text: str, ends: Iterable[str]) -> None:
         """Search the beginnings of a text, each followed by what may make the pattern fail at that place.
@@ -153,8 +156,8 @@ class _Search:
             slowest = max(self._try(text[:size] + end) for end in ends)
             if size >= len(text):
                 return
-            is_fast = slowest < _NO_TIME / 5 + size * _PER_CHARACTER / 50
-            size = min(len(text), size + (4 if is_fast else 1))
+            is_fast = slowest < _NO_TIME + size * _PER_CHARACTER / 50
+            size = min(len(text), size + (_STEP if is_fast else 1))
 
     def _try(self, text: str) -> float:
         seconds = self._seconds(text)
@@ -172,6 +175,13 @@ class _Search:
             for _ in self._pattern.finditer(text):
                 pass
         return self._clock() - start
+
+
+def _next_size(size: int, *, is_steady: bool) -> int:
+    """The size of the next text: steps are small at first, because time may grow exponentially from any size on."""
+    if size >= _MIDDLE:
+        return 2 * size if is_steady else size * 6 // 5
+    return size + (min(size, _STEP if size < _MIDDLE // 4 else 4 * _STEP) if is_steady else 1)
 
 
 def _limit(text: str) -> float:
@@ -215,8 +225,9 @@ def _families(parts: _Parts) -> Iterator[_Family]:
         yield _Family("", sample, _ENDS[1])
         yield _Family("", sample[: 2 * len(sample) // 3] or sample, _ENDS[0])
         yield _Family(sample, parts.characters[0], _ENDS[1])
-    for prefix in parts.prefixes:
-        for unit in (*parts.characters, *parts.pairs[:_MOST_WORDS], *parts.units[-_MOST_WORDS:]):
+    for number, prefix in enumerate(parts.prefixes):
+        characters = parts.characters if number < _MOST_WORDS // 2 else parts.characters[:_MOST_IN_PAIRS]
+        for unit in (*characters, *parts.pairs[:_MOST_WORDS], *parts.units[-_MOST_WORDS:]):
             yield _Family(prefix, unit, _ENDS[1])
 
 

@@ -284,7 +284,8 @@ class Redactor:
             finds += self._identity.finds_field(key, text)
         if len(finds) > 1:
             finds = self._scanner.merged(finds, text)
-        return [find for find in finds if not (self._keep.has(find.rule) or (self._own and self._own.allows(find)))]
+        finds = [find for find in finds if not self._keep.has(find.rule)]
+        return self._own.not_allowed(finds, text) if self._own is not None and finds else finds
 
     def _known_in(self, text: str) -> list[Find]:
         """What is masked in a text by what is known of values, people and machines."""
@@ -296,7 +297,7 @@ class Redactor:
         if key and not finds and is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if finds and self._own is not None:
-            finds = [find for find in finds if not self._own.allows(find)]
+            finds = self._own.not_allowed(finds, text)
         return Scan(finds, cleaned)
 
     # --- events ---------------------------------------------------------------------------------

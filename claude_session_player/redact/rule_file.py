@@ -15,7 +15,7 @@ from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 LARGEST: Final = 1 << 20
 """Bytes of a file of rules."""
@@ -122,7 +122,9 @@ class _Reader:
 
     def rule_file(self, data: Mapping[str, Any]) -> RuleFile:
         """What the data says. Raises `BadRules`."""
-        self._check_keys(data, _TOP, self._place(), "write rules as [[rule]], and what is never masked as [allow]")
+        self._check_keys(
+            data, _TOP, lambda key: self._place(), "write rules as [[rule]], and what is never masked as [allow]"
+        )
         tables = data.get("rule", [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             self._fail(self._place("rule"), "rule is not a list of tables: begin each rule with [[rule]]")
@@ -137,7 +139,7 @@ class _Reader:
 
     def _rule(self, number: int, table: Mapping[str, Any], others: Mapping[str, str]) -> FileRule:
         place = self._rule_place(number, table)
-        self._check_keys(table, _RULE, place, f"use {', '.join(_RULE)}")
+        self._check_keys(table, _RULE, lambda key: self._rule_place(number, table, key), f"use {', '.join(_RULE)}")
         for key in _REQUIRED:
             if key not in table:
                 self._fail(place, f"no {key}: {_EXAMPLES[key]}")
@@ -161,7 +163,7 @@ class _Reader:
         )
 
     def _allow(self, table: Mapping[str, Any]) -> RuleFile:
-        self._check_keys(table, _ALLOW, self._place("allow"), f"use {', '.join(_ALLOW)}")
+        self._check_keys(table, _ALLOW, lambda key: self._place("allow", key), f"use {', '.join(_ALLOW)}")
         values = self._texts(self._place("allow", "values"), table, "values")
         place = self._place("allow", "patterns")
         patterns = [self._pattern(place, "patterns", one) for one in self._texts(place, table, "patterns")]
@@ -234,10 +236,12 @@ class _Reader:
 
     # --- places ---------------------------------------------------------------------------------
 
-    def _check_keys(self, table: Mapping[str, Any], known: Sequence[str], place: str, advice: str) -> None:
+    def _check_keys(
+        self, table: Mapping[str, Any], known: Sequence[str], place_of: Callable[[str], str], advice: str
+    ) -> None:
         for key in table:
             if key not in known:
-                self._fail(place, f"unknown key {_quoted(key)}{_meant(key, known) or f': {advice}'}")
+                self._fail(place_of(key), f"unknown key {_quoted(key)}{_meant(key, known) or f': {advice}'}")
 
     def _place(self, section: str = "", key: str = "") -> str:
         """Where a table of the file stands, or a key in it."""

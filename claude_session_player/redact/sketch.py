@@ -10,69 +10,115 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib import import_module
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _parser: Final[Any] = import_module("re._parser")
-_MOST_REPEATS: Final = 4
+_MOST_REPEATS: Final = 12
+_SHORTEST_WORD: Final = 2
 _ENOUGH: Final = 4
 """Characters: what may be anything is left out behind them."""
 _LONGEST: Final = 12
 """Characters: what follows them tells lines no further apart."""
-ANY: Final = r"(?s:.)"
-_ESCAPED: Final = r"(?:\\+(?:u[0-9A-Fa-f]{4}|.))"
-"""A character that JSON escapes."""
+_CLASS: Final = re.compile(r"(?<!\\)[\[*+{?.](?!i?:)")
+ANY: Final = r"(?:[^\\]|\\+.)"
+
+
+class Sketch(NamedTuple):
+    """A sketch in two parts, so that those that end alike can share their end."""
+
+    head: str
+    rest: str
 
 
 @lru_cache(maxsize=4096)
-def sketch(pattern: str) -> str:
+def sketch(pattern: str) -> Sketch:
     r"""The sketch of a pattern, in the language of RE2, for bytes of UTF-8.
 
     >>> sketch(r"(?<![a-z])ab?c{8,40}+")
-    'ab?c{6,}'
+    Sketch(head='a', rest='b?c{4,}')
     """
     parsed = _parser.parse(pattern)
     ignores_case = bool(parsed.state.flags & re.IGNORECASE)
-    text = "".join(part for part, _ in _limited(_from_literal(parsed), ignores_case, _LONGEST))
-    return f"(?i:{text})" if ignores_case else text
+    parts = [text for text, _ in _limited(_from_literal(parsed), ignores_case, _LONGEST)]
+    ends = next((number for number, text in enumerate(parts) if _CLASS.search(text)), len(parts))
+    head, rest = "".join(parts[:ends]), "".join(parts[ends:])
+    return Sketch(f"(?i:{head})", f"(?i:{rest})" if rest else "") if ignores_case else Sketch(head, rest)
+
+
+def union(patterns: Iterable[str]) -> str:
+    """One pattern of RE2 that matches where a sketch of any of these patterns does."""
+    heads: dict[str, list[str]] = {}
+    for pattern in dict.fromkeys(patterns):
+        head, rest = sketch(pattern)
+        heads.setdefault(rest, []).append(head)
+    return "|".join(f"(?:{'|'.join(dict.fromkeys(some))}){rest}" for rest, some in heads.items())
 
 
 def _from_literal(items: Any) -> list[Any]:
-    """A sequence without what comes before its first fixed character: what may be there tells lines no apart."""
+    """A sequence without what comes before its first fixed word: what may be there tells lines no apart."""
     listed = list(items)
     for number, (name, value) in enumerate(listed):
-        kind = str(name)
-        if kind == "LITERAL":
-            return listed[number:]
-        if kind == "BRANCH" and all(any(map(_has_literal, branch)) for branch in value[1]):
-            branches = [_from_literal(branch) for branch in value[1]]
-            return [(name, (value[0], branches)), *listed[number + 1 :]]
-        if kind == "SUBPATTERN" and any(map(_has_literal, value[3])):
-            return [(name, (*value[:3], _from_literal(value[3]))), *listed[number + 1 :]]
+        if _word_length(listed[number:]) >= _SHORTEST_WORD:
+            if str(name) == "BRANCH":
+                branches = [_from_literal(branch) for branch in value[1]]
+                return [*_small_set(listed[:number]), (name, (value[0], branches)), *listed[number + 1 :]]
+            if str(name) == "SUBPATTERN":
+                return [(name, (*value[:3], _from_literal(value[3]))), *listed[number + 1 :]]
+            return [*_small_set(listed[:number]), *listed[number:]]
     return listed
 
 
-def _has_literal(item: Any) -> bool:
-    """True for a part of a pattern in which every match has a fixed character."""
-    name, value = str(item[0]), item[1]
-    if name == "SUBPATTERN":
-        return any(map(_has_literal, value[3]))
-    if name == "BRANCH":
-        return all(any(map(_has_literal, branch)) for branch in value[1])
-    return name == "LITERAL"
+def _small_set(before: list[Any]) -> list[Any]:
+    """The last of some parts if it is one of a few characters."""
+    is_small = bool(before) and str(before[-1][0]) == "IN" and all(str(kind) == "LITERAL" for kind, _ in before[-1][1])
+    return before[-1:] if is_small else []
+
+
+def _word_length(items: Any) -> int:
+    """How many fixed characters a sequence begins with; of a group, how many follow each other in each branch."""
+    length = 0
+    for name, value in items:
+        match str(name):
+            case "LITERAL":
+                length += 1
+            case "SUBPATTERN" if not length:
+                return _longest_word(value[3])
+            case "BRANCH" if not length:
+                return min(map(_longest_word, value[1]))
+            case _:
+                break
+    return length
+
+
+def _longest_word(items: Any) -> int:
+    listed = list(items)
+    return max((_word_length(listed[number:]) for number in range(len(listed))), default=0)
 
 
 def _limited(items: Any, ignores_case: bool, room: int) -> list[tuple[str, int]]:
     """Sketches of the parts of a sequence, with their least lengths, until there are enough characters."""
     parts: list[tuple[str, int]] = []
     for item in items:
-        text, least = _part(item, ignores_case, room)
-        if ANY in text and sum(known for _, known in parts) >= _ENOUGH:
+        inner = _inner_parts(item, ignores_case, room)
+        if any(ANY in text for text, _ in inner) and sum(known for _, known in parts) >= _ENOUGH:
             break
-        parts.append((text, least))
-        room -= least
+        parts += inner
+        room -= sum(least for _, least in inner)
         if room <= 0:
             break
     return parts
+
+
+def _inner_parts(item: Any, ignores_case: bool, room: int) -> list[tuple[str, int]]:
+    """The parts of a group that is a sequence; of anything else, itself."""
+    name, value = str(item[0]), item[1]
+    if name != "SUBPATTERN":
+        return [_part(item, ignores_case, room)]
+    parts = _limited(value[3], ignores_case, room)
+    return [(f"(?i:{text})", least) for text, least in parts] if value[1] & re.IGNORECASE else parts
 
 
 def _sequence(items: Any, ignores_case: bool, room: int) -> tuple[str, int]:
@@ -86,8 +132,10 @@ def _part(item: Any, ignores_case: bool, room: int) -> tuple[str, int]:
     match name:
         case "LITERAL":
             return _literal(value), 1
-        case "NOT_LITERAL" | "ANY":
-            return f"(?:{_ESCAPED}|{ANY})", 1
+        case "ANY":
+            return ANY, 1
+        case "NOT_LITERAL":
+            return _set([("NEGATE", None), ("LITERAL", value)]), 1
         case "IN":
             return _set(value), 1
         case "AT" | "ASSERT" | "ASSERT_NOT" | "GROUPREF":
@@ -105,11 +153,12 @@ def _part(item: Any, ignores_case: bool, room: int) -> tuple[str, int]:
             text, least = _sequence(value, ignores_case, room)
             return f"(?:{text})", least
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            return _repeated(*value, ignores_case, room)
-    return f"(?:{_ESCAPED}|{ANY})*", 0
+            return _repeated(value, ignores_case, room)
+    return f"{ANY}*", 0
 
 
-def _repeated(low: int, high: Any, inner: Any, ignores_case: bool, room: int) -> tuple[str, int]:
+def _repeated(value: tuple[int, Any, Any], ignores_case: bool, room: int) -> tuple[str, int]:
+    low, high, inner = value
     text, least = _sequence(inner, ignores_case, room)
     if not text:
         return "", 0
@@ -129,50 +178,51 @@ def _is_one(text: str) -> bool:
 def _literal(code: int) -> str:
     char = chr(code)
     if char in "\n\r\t\f\v":
-        return rf"(?:{re.escape(char)}|\\+[nrtfbv]|\\+u00[01][0-9A-Fa-f])"
+        return rf"(?:{re.escape(char)}|\\+[nrtfb])"
     if char == '"':
         return r'(?:\\*")'
     if char == "\\":
         return r"\\+"
-    if char == "/":
-        return r"(?:\\*/)"
     if code > 127:
-        return rf"(?:{re.escape(char)}|{_ESCAPED})"
+        return r"[\x80-\xff]+"
     return char if char.isalnum() or char in "_-@%&:;<>=!'`~, #" else re.escape(char)
 
 
 def _set(items: Any) -> str:
-    """A set of characters, with the escapes of those that JSON escapes."""
-    negated = bool(items) and str(items[0][0]) == "NEGATE"
-    if negated:
-        return f"(?:{_ESCAPED}|{ANY})"
-    pieces = []
-    has_space = has_escaped = False
-    for kind, value in items:
+    """A set of characters, and the escapes of those that JSON has to escape."""
+    negated = str(items[0][0]) == "NEGATE"
+    chars = set[int]()
+    for kind, value in items[negated:]:
         match str(kind):
             case "LITERAL":
-                char = chr(value)
-                has_space |= char in "\n\r\t\f\v"
-                has_escaped |= char in '"\\/' or value > 127 or value < 32
-                pieces.append(_in_set(value))
+                chars.add(value)
             case "RANGE":
-                low, high = value
-                has_escaped |= (
-                    high > 127 or low < 32 or low <= ord("\\") <= high or low <= ord('"') <= high or low <= 47 <= high
-                )
-                pieces.append(f"{_in_set(low)}-{_in_set(min(high, 127))}")
+                chars.update(range(value[0], min(value[1], _WIDEST) + 1))
             case "CATEGORY":
-                word = {"CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_WORD": r"\w"}.get(str(value))
-                if word is None:
-                    return f"(?:{_ESCAPED}|{ANY})"
-                has_space |= word == r"\s"
-                pieces.append(word)
-    text = f"[{''.join(pieces)}]"
-    if has_escaped:
-        return f"(?:{text}|{_ESCAPED})"
-    return rf"(?:{text}|\\+[nrtfbv]|\\+u00[01a][0-9A-Fa-f])" if has_space else text
+                chars |= _CATEGORIES.get(str(value), _EVERY)
+    if negated:
+        chars = _EVERY - {code for code in chars if code < _WIDEST}
+    pieces = ["".join(_in_set(code) for code in sorted(chars) if code < 128 and code != ord("\\"))]
+    pieces[0] += r"\x80-\xff" if any(code > 127 for code in chars) else ""
+    alternatives = [f"[{pieces[0]}]"] if pieces[0] else []
+    if ord("\\") in chars:
+        alternatives.append(r"\\+")
+    if ord('"') in chars:
+        alternatives.append(r'\\*"')
+    if not _BREAKS.isdisjoint(chars):
+        alternatives.append(r"\\+[nrtfb]")
+    return alternatives[0] if len(alternatives) == 1 else f"(?:{'|'.join(alternatives)})"
+
+
+_WIDEST: Final = 0x2100
+_EVERY: Final = frozenset(range(_WIDEST))
+_BREAKS: Final = frozenset(map(ord, "\n\r\t\f\b"))
+_CATEGORIES: Final = {
+    "CATEGORY_DIGIT": frozenset(map(ord, "0123456789")),
+    "CATEGORY_SPACE": frozenset(code for code in _EVERY if chr(code).isspace()),
+    "CATEGORY_WORD": frozenset(code for code in _EVERY if chr(code).isalnum() or code == ord("_")),
+}
 
 
 def _in_set(code: int) -> str:
-    char = chr(min(code, 127))
-    return char if char.isalnum() else f"\\x{ord(char):02x}"
+    return chr(code) if chr(code).isalnum() else f"\\x{code:02x}"

@@ -182,6 +182,15 @@ def test_values_that_are_allowed_are_not_masked(tmp_path: Path) -> None:
     assert Redactor(own=own).text(other) == "[anthropic-key-1]"
 
 
+def test_an_allowed_value_that_begins_like_a_secret_is_not_masked_in_part(tmp_path: Path) -> None:
+    example = f"{ANTHROPIC[:-20]}{expand('{w18}')}AA"
+    own = load(tmp_path, f"[allow]\nvalues = ['{example}', '{ANTHROPIC[:-40]}']\n")
+    text = f"{ANTHROPIC} {example} {ANTHROPIC}"
+    assert Redactor(own=own).text(text) == f"[anthropic-key-1] {example} [anthropic-key-1]"
+    known = KnownValue("KEY", example[10:30])
+    assert "[known-value-1]" in Redactor(own=own, known=[known]).text(example)
+
+
 def test_patterns_that_are_allowed_match_whole_values(tmp_path: Path) -> None:
     own = load(tmp_path, "[allow]\npatterns = ['^sk-ant-.*EXAMPLE$', 'api03']\n")
     example = expand("sk-ant-api03-{w93}EXAMPLE", 1)
@@ -258,8 +267,8 @@ matches = ["cup_{d9}"]
         ("[[rule]]\nname = 'tea'\n", ", line 2, rule tea: no pattern: write a regular expression, like pattern = "),
         ("[[rule]]\nname = 'tea'\npattern = 't'\n", ", line 2, rule tea: no matches: write at least one text"),
         (TEA.replace('["TEA_KEY=tea_{l30}"]', "[]"), ", line 6, rule tea-token: no matches: write at least one"),
-        (TEA.replace("entropy", "entrophy"), ", line 2, rule tea-token: unknown key 'entrophy': did you mean entropy?"),
-        (TEA + "paths = []\n", ", line 2, rule tea-token: unknown key 'paths': use name, pattern, matches"),
+        (TEA.replace("entropy", "entrophy"), ", line 5, rule tea-token: unknown key 'entrophy': did you mean entropy?"),
+        (TEA + "paths = []\n", ", line 8, rule tea-token: unknown key 'paths': use name, pattern, matches"),
         (TEA.replace('"tea-token"', "3"), ", line 2, rule number 1: name is a number: write the word of the mask"),
         (TEA.replace("tea-token", "Tea token"), ", line 2, rule number 1: the name 'Tea token' cannot be a mask: use"),
         (TEA.replace("tea-token", "tea\\u001b"), ", line 2, rule number 1: the name 'tea\\x1b' cannot be a mask: use"),
@@ -307,7 +316,7 @@ matches = ["cup_{d9}"]
         (OTHER_ORDER, ", line 6, rule number 2: no name: "),
         ("rule = [{name = 'tea'}]\n", ", rule tea: no pattern: "),
         ("[[ rule ]]\n'name' = 'tea'\n", ", line 2, rule tea: no pattern: "),
-        ("[allow]\nvalue = ['a']\n", ", line 1: unknown key 'value': did you mean values?"),
+        ("[allow]\nvalue = ['a']\n", ", line 2: unknown key 'value': did you mean values?"),
         ("[allow]\nvalues = 'a'\n", ", line 2: values is a text: write a list of texts"),
         ("[allow]\nvalues = ['']\n", ", line 2: values: number 1 is empty: leave it out"),
         (

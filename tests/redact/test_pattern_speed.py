@@ -31,6 +31,8 @@ EXPONENTIAL = [
     r"key=(?P<secret>(?:[a-z0-9]+-?)+)!",
     r"([A-Z]{2,}\d*)+#",
     r"(?:[a-z]{8}|[a-z]{8})*!",
+    r"[a-z]{20}(?:[a-z]+)+$",
+    r"tea_[a-z0-9]{40}(?:[a-z0-9]+)+!",
     r"([a-zA-Z0-9])(([\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+",
 ]
 POLYNOMIAL = [r"x*y", r"\w+@", r"\s*tea\s*=\s*x", r"tea=.*secret", r"key.*token.*secret"]
@@ -134,6 +136,16 @@ def test_linear_time_is_measured_up_to_the_limit_on_few_texts() -> None:
     assert speed.seconds == pytest.approx(1e-8 * WHEN_LOADED, rel=0.01)
     assert sum(size > WHEN_LOADED for size in sizes) == 3
     assert sum(sizes) < 20 * WHEN_LOADED, "a rule must not take long to load"
+
+
+def test_a_pattern_that_is_slow_on_a_megabyte_only_is_caught_when_it_is_checked() -> None:
+    def cost(size: int) -> float:
+        return 2e-11 * size**2
+
+    assert measure(cost, WHEN_LOADED)[0].slow is None
+    slow = measure(cost, WHEN_CHECKED)[0].slow
+    assert slow is not None
+    assert len(slow.text) > 2 * WHEN_LOADED
 
 
 def test_a_single_delay_makes_no_pattern_slow() -> None:
