@@ -13,34 +13,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from claude_session_player.util.text import ESCAPE_SEQUENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+
+    from claude_session_player.redact.rule import Find
 
 _INVISIBLE: Final = "\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
-_DISGUISE: Final = (
-    f"(?P<dropped>{ESCAPE_SEQUENCE}|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}])"
+_DISGUISE: Final = re.compile(
+    f"(?P<dropped>{ESCAPE_SEQUENCE}|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}]"
+    r"|\\{1,8}(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,20}[A-Za-z])"
     r"|(?P<json>\\+(?:u[0-9a-fA-F]{4}|/))"
-    r"|(?P<url>%[2-7][0-9a-fA-F])"
+    r"|(?P<space>\\+[nrt])"
+    r"|(?P<quote>\\+\")"
+    r"|(?P<url>%[2-7][0-9a-fA-F]|%0[9aAdD])"
     r"|(?P<html>&(?:\#[0-9]{2,5}|\#x[0-9a-fA-F]{2,4}|amp|lt|gt|quot|apos);)"
 )
-_INVISIBLE_SIGNS: Final = tuple("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff")
-_WRITTEN_SIGNS: Final = (
-    "\\u",
-    "\\/",
-    *(f"%{digit}" for digit in "234567"),
-    "&#",
-    *("&amp;", "&lt;", "&gt;", "&quot;", "&apos;"),
-)
-SIGNS: Final = (
-    "\x1b",
-    "\x9b",
-    *map(chr, range(9)),
-    *map(chr, range(14, 27)),
-    "\x7f",
-    *_INVISIBLE_SIGNS,
-    *_WRITTEN_SIGNS,
-)
-"""Every text that is changed contains one of these, apart from the rarest control characters."""
-_SIGN: Final = re.compile(f"\\\\[u/]|%[2-7][0-9a-fA-F]|&[#a-z]|[\x00-\x08\x0e-\x1f\x7f\x9b{_INVISIBLE}]")
 
 
 class CleanedText(NamedTuple):
@@ -63,6 +49,11 @@ class CleanedText(NamedTuple):
         first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, end - 1) - 1
         return self._place(first, start), self._place(last, end - 1) + self._width(last)
 
+    def originals(self, finds: Iterable[Find]) -> list[Find]:
+        """What was found in the cleaned text, at its places in the original."""
+        spans = [(find, self.original_span(find.start, find.end)) for find in finds]
+        return [find._replace(start=start, end=end) for find, (start, end) in spans]
+
     def _is_replaced(self, part: int) -> bool:
         following = self.starts[part + 1] if part + 1 < len(self.starts) else len(self.text)
         return self.sizes[part] != following - self.starts[part]
@@ -75,13 +66,11 @@ class CleanedText(NamedTuple):
 
 
 def clean_text(text: str) -> CleanedText | None:
-    """The text without disguises; `None` if it has none.
+    """The text without disguises, and with white space and quotes for their escapes; `None` if it has none.
 
     >>> clean_text("sk\\x1b[31m-ant").text, clean_text("\\\\u0073k%2Dant&#45;").text, clean_text("plain")
     ('sk-ant', 'sk-ant-', None)
     """
-    if _SIGN.search(text) is None:
-        return None
     pieces: list[str] = []
     starts: list[int] = []
     places: list[int] = []
@@ -97,7 +86,7 @@ def clean_text(text: str) -> CleanedText | None:
             sizes.append(size)
             length += len(piece)
 
-    for match in re.finditer(_DISGUISE, text):
+    for match in _DISGUISE.finditer(text):
         start, end = match.span()
         add(text[at:start], at, start - at)
         add(_MEANINGS[str(match.lastgroup)](match[0]), start, end - start)
@@ -118,6 +107,8 @@ def _visible(text: str) -> str:
 
 _MEANINGS: Final[dict[str, Callable[[str], str]]] = {
     "dropped": lambda sequence: "",
+    "space": lambda escape: {"n": "\n", "r": "\r", "t": "\t"}[escape[-1]],
+    "quote": lambda escape: '"',
     "json": lambda escape: _visible(_json_meaning(escape)),
     "url": lambda escape: chr(int(escape[1:], 16)),
     "html": html.unescape,

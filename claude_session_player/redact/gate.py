@@ -25,10 +25,11 @@ _DISGUISES: Final = (
     r"[\x00-\x08\x0e-\x1f\x7f]",
     r"\xc2[\x9b\xad]|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf",
     r"\\[ub/]",
-    r"%[2-7][0-9a-fA-F]",
+    r"\\(?:x1[bB]|033|e\[)",
+    r"%(?:[2-7][0-9a-fA-F]|0[9aAdD])",
     r"&(?:#|amp;|lt;|gt;|quot;|apos;)",
 )
-"""What `clean_text` changes, and how JSON writes it."""
+"""What `clean_text` changes, and how JSON writes it; apart from escapes of white space and quotes."""
 
 
 class Gate:

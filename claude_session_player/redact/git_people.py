@@ -33,8 +33,9 @@ _RESERVED: Final = re.compile(
 _USERS_NOREPLY: Final = "users.noreply.github.com"
 _LONGEST_NAME: Final = 60
 _NAME_BEFORE: Final = re.compile(
-    r"(?:^|[\n\"'`(,\[])(?P<intro>\s{0,8}[A-Za-z][A-Za-z-]{1,30}\s?:\s{0,8}|\s{0,8}(?:author|committer|tagger)\s)?"
-    r"\s{0,8}(?P<name>[^\n\"'`<>@:;,()\[\]{}|/\\=*]{2,60})\s\Z"
+    r"(?:^|[\n\"'`(,\[]|(?<![\w-])(?=(?:author|commit|committer|tagger|[a-z-]{4,20}-by):\s))(?P<intro>\s{0,8}[A-Za-z][A-Za-z-]{1,30}\s?:\s{0,8}|\s{0,8}(?:author|committer|tagger)\s)?"
+    r"\s{0,8}(?P<name>[^\n\"'`<>@:;,()\[\]{}|/\\=*]{2,60})\s\Z",
+    re.IGNORECASE,
 )
 _NAME_FIELD_BEFORE: Final = re.compile(
     r"\bname\\{0,8}[\"']?\s?[:=]\s?\\{0,8}[\"'](?P<name>[^\"'\\\n@]{2,60})\\{0,8}[\"'],"

@@ -24,6 +24,8 @@ _CLEAR_BEHIND: Final = frozenset(b"/\" ')\\,;:]>`|\r\n")
 
 IMAGE_SIGNS: Final = ('"base64"', ";base64,")
 _PLAIN: Final = re.compile(r"[/\w.-]+", re.ASCII)
+_MOST_FOR_A_TABLE: Final = 16 << 10
+"""Bytes of patterns: the automaton that is fastest takes longer to build than it saves with more of them."""
 
 
 PLAIN: Final = 0
@@ -47,7 +49,9 @@ class LineSieve:
         self._values = list(dict.fromkeys(values))
         patterns = list(dict.fromkeys((*(value.lower() for value in self._values), *keywords)))
         self._known = len({value.lower() for value in self._values})
-        automaton = BytesAhoCorasick(patterns, matchkind=MatchKind.LeftmostLongest, implementation=Implementation.DFA)
+        is_small = sum(map(len, patterns)) <= _MOST_FOR_A_TABLE
+        implementation = Implementation.DFA if is_small else Implementation.ContiguousNFA
+        automaton = BytesAhoCorasick(patterns, matchkind=MatchKind.LeftmostLongest, implementation=implementation)
         self._find = automaton.find_matches_as_indexes
 
     def kinds(self, lines: Sequence[bytes]) -> bytearray:
@@ -87,7 +91,7 @@ def is_plain(value: str) -> bool:
 
 
 def json_bytes(word: str) -> bytes:
-    """A keyword in lower case, as it stands in a line of JSON.
+    r"""A keyword in lower case, as it stands in a line of JSON.
 
     >>> json_bytes("Drwx") == b"drwx"
     True

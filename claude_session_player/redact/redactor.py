@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -15,7 +16,7 @@ from claude_session_player.redact.plausibility import is_secret_name, plausible_
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
 from claude_session_player.redact.report import Place, RedactionReport
 from claude_session_player.redact.rule import Find, Group, Kind, Rule
-from claude_session_player.redact.scanner import Scanner
+from claude_session_player.redact.scanner import NOTHING, Scan, Scanner
 from claude_session_player.redact.values import ValueTable
 from claude_session_player.util.text import one_line
 
@@ -30,6 +31,9 @@ _AROUND: Final = 40
 _SHORT: Final = 256
 _REMEMBERED: Final = 20_000
 _NOWHERE: Final = Place()
+_NUMBER_SIGN: Final = "→"
+_LINE_NUMBER: Final = re.compile(r"\n {0,8}\d{1,6}→")
+"""Stands before each line of a file that was read: between a name and its value, too."""
 FIELD_RULE: Final = Rule(name="secret", kind=Kind.SECRET, pattern="", keywords=())
 """Names what stands in a field whose name says that it is secret."""
 KNOWN_RULE: Final = Rule(name="known-value", kind=Kind.KNOWN, pattern="", keywords=())
@@ -95,6 +99,7 @@ class Redactor:
         """False while texts are looked at in which no rule finds anything."""
         self._homes_known_at: tuple[int, int] | None = None
         self._known_homes: list[tuple[bytes, Rule, str]] = []
+        self._learned_sieve: tuple[tuple[int, int], LineSieve] | None = None
         self._changes = (0, 0)
         """What was known then."""
         self.forget()
@@ -122,8 +127,8 @@ class Redactor:
         return frozenset(self._identity.home_directories) if self._identity is not None else frozenset()
 
     def sieve(self) -> LineSieve:
-        """A sieve for raw lines, by what is known so far."""
-        words = {*IMAGE_SIGNS, *self._values.spellings}
+        """A sieve for raw lines: which may say something that has to be learned, or masked by itself."""
+        words = set(IMAGE_SIGNS)
         homes = [home for home in self.homes if is_plain(home)]
         if self._identity is not None:
             words.update(self._identity.anchors)
@@ -131,10 +136,14 @@ class Redactor:
 
     def sieve_of_learned(self) -> LineSieve:
         """A sieve for lines that need not be decoded unless something stands in them that was learned elsewhere."""
-        words = set(self._values.spellings)
-        if self._identity is not None:
-            words.update(self._identity.learned_words)
-        return LineSieve(map(json_bytes, words), [home.encode() for home in self.homes if is_plain(home)])
+        changes = self._changes_so_far
+        if self._learned_sieve is None or self._learned_sieve[0] != changes:
+            words = set(self._values.spellings)
+            if self._identity is not None:
+                words.update(self._identity.learned_words)
+            homes = [home.encode() for home in self.homes if is_plain(home)]
+            self._learned_sieve = changes, LineSieve(map(json_bytes, words), homes)
+        return self._learned_sieve[1]
 
     def mask_homes(self, line: bytes) -> bytes:
         """A raw line of which a sieve has said that it holds nothing else to mask than home directories."""
@@ -165,11 +174,18 @@ class Redactor:
 
     def learn(self, text: str, key: str = "") -> None:
         """Learn what a text says, so that it is masked in other texts, too. `key` is the name of its field."""
-        for find in self._secrets(text, key):
+        scan = self._secrets(text, key)
+        for find in scan.finds:
             self._values.add(find.rule, find.value)
         if self._identity is not None:
             self._identity.learn_field(key, text) if key else None
             self._identity.learn(text)
+            if scan.cleaned is not None:
+                self._identity.learn(scan.cleaned.text)
+        if self._has_secrets and _NUMBER_SIGN in text:
+            unnumbered, lines = _LINE_NUMBER.subn("\n", text)
+            for find in self._scanner.finds_as_is(unnumbered) if lines else ():
+                self._values.add(find.rule, find.value)
 
     def learn_record(self, record: Any, *, has_secrets: bool = True) -> None:
         """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it."""
@@ -192,7 +208,10 @@ class Redactor:
             at += len(piece)
             ends.append(at)
             at += len(separator)
-        for find in self._scanner.finds(text):
+        scan = self._scanner.scan(text)
+        if self._identity is not None:
+            self._identity.learn(text if scan.cleaned is None else scan.cleaned.text)
+        for find in scan.finds:
             self._values.add(find.rule, find.value)
             for piece, end in zip(pieces, ends, strict=True):
                 start = end - len(piece)
@@ -202,7 +221,7 @@ class Redactor:
 
     def secrets(self, text: str, key: str = "") -> list[Find]:
         """The secrets that a text shows by itself, whatever was learned."""
-        return self._secrets(text, key)
+        return self._secrets(text, key).finds
 
     def learn_finds(self, finds: Iterable[Find]) -> None:
         """Learn secrets that were found."""
@@ -295,31 +314,31 @@ class Redactor:
 
     def _finds(self, text: str, key: str) -> list[Find]:
         """All that is masked in a text, from left to right, without overlaps."""
-        finds = self._secrets(text, key)
-        finds = [*finds, *self._values.finds(text)] if len(self._values) else list(finds)
-        if self._identity is not None:
-            finds += self._identity.finds(text)
-            if key:
-                finds += self._identity.finds_field(key, text)
+        scan = self._secrets(text, key)
+        finds = [*scan.finds, *self._known_in(text)]
+        if scan.cleaned is not None:
+            finds += scan.cleaned.originals(self._known_in(scan.cleaned.text))
+        if self._identity is not None and key:
+            finds += self._identity.finds_field(key, text)
         if len(finds) > 1:
             finds = self._scanner.merged(finds, text)
         finds = [find for find in finds if not self._keep.has(find.rule)]
         return self._own.not_allowed(finds, text) if self._own is not None and finds else finds
 
-    def _secrets(self, text: str, key: str) -> list[Find]:
-        finds = self._scanner.finds(text) if self._has_secrets else []
-        if (
-            self._has_secrets
-            and key
-            and not finds
-            and _is_secret_name(key)
-            and plausible_value(key, text)
-            and not MASK.search(text)
-        ):
+    def _known_in(self, text: str) -> list[Find]:
+        """What is masked in a text by what is known of values, people and machines."""
+        finds = self._values.finds(text) if len(self._values) else []
+        return [*finds, *self._identity.finds(text)] if self._identity is not None else finds
+
+    def _secrets(self, text: str, key: str) -> Scan:
+        if not self._has_secrets:
+            return NOTHING
+        finds, cleaned = self._scanner.scan(text)
+        if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if finds and self._own is not None:
             finds = self._own.not_allowed(finds, text)
-        return finds
+        return Scan(finds, cleaned)
 
     # --- events ---------------------------------------------------------------------------------
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.redact.cleaning import clean_text
+from claude_session_player.redact.cleaning import CleanedText, clean_text
 from claude_session_player.redact.gate import gate_of, sketch_search
 from claude_session_player.redact.masks import MASK
 from claude_session_player.redact.rule import Find
@@ -31,6 +31,17 @@ def folded_keyword(keyword: str) -> str:
     return keyword.encode().lower().decode()
 
 
+class Scan(NamedTuple):
+    """What rules found in a text."""
+
+    finds: list[Find]
+    cleaned: CleanedText | None
+    """The text without disguises; `None` if it has none."""
+
+
+NOTHING: Final = Scan([], None)
+
+
 class Scanner:
     """Applies rules to texts; of rules that find the same, the first one names it.
 
@@ -54,21 +65,30 @@ class Scanner:
 
     def finds(self, text: str) -> list[Find]:
         """What rules find in a text, and in the same text without disguises, from left to right, without overlaps."""
+        return self.scan(text).finds
+
+    def scan(self, text: str) -> Scan:
+        """The same, with the text without disguises if it has any."""
         if len(text) < SHORTEST or text in self._nothing:
-            return []
+            return NOTHING
         data = text.encode("utf-8", "replace")
-        found = []
-        if self.gate.admits(data):
-            found = self._found_in(text, data)
-            if (cleaned := clean_text(text)) is not None:
-                for find in self._found_in(cleaned.text, cleaned.text.encode("utf-8", "replace")):
-                    start, end = cleaned.original_span(find.start, find.end)
-                    found.append(Find(start, end, find.rule, find.value))
-        if not found and len(text) <= _SHORT:
+        scan = self._scan(text, data) if self.gate.admits(data) else NOTHING
+        if scan is NOTHING and len(text) <= _SHORT:
             if len(self._nothing) >= _REMEMBERED:
                 self._nothing.clear()
             self._nothing.add(text)
-        return self.merged(found, text) if found else found
+        return scan
+
+    def _scan(self, text: str, data: bytes) -> Scan:
+        found = self._found_in(text, data)
+        cleaned = clean_text(text)
+        if cleaned is not None:
+            found += cleaned.originals(self.finds_as_is(cleaned.text))
+        return Scan(self.merged(found, text), cleaned) if found or cleaned is not None else NOTHING
+
+    def finds_as_is(self, text: str) -> list[Find]:
+        """What the rules find in a text as it is."""
+        return self._found_in(text, text.encode("utf-8", "replace"))
 
     def _found_in(self, text: str, data: bytes) -> list[Find]:
         """What the rules find in a text as it is, given in UTF-8 as well."""

@@ -39,6 +39,8 @@ _STREAM: Final = re.compile(rb'"id"\s*:\s*"([^"]{1,100})"')
 _ID: Final = b'"id"'
 _DELTA: Final = b"stream_event"
 _STREAMED: Final = (b'"text"', b'"thinking"')
+_DAMAGE: Final = re.compile("[\udc80-\udcff\x00-\x08\x0e-\x1f]")
+"""Bytes that no JSON has: those that are not UTF-8, and control characters."""
 FILE_MARK: Final = b"[file removed]\n"
 """In place of a file that is not text."""
 _FILLER: Final = b"x" * (1 << 20)
@@ -309,8 +311,17 @@ def _redacted_raw(data: bytes, redactor: Redactor, place: Place) -> bytes:
     if not data:
         return data
     data = _RAW_IMAGE.sub(rb"\1", data)
-    masked = redactor.masked(_as_text(data), place=place)
-    return masked.encode("utf-8", "surrogateescape")
+    text = _as_text(data)
+    masked = redactor.masked(text, place=place)
+    return _as_damaged(text, masked).encode("utf-8", "surrogateescape")
+
+
+def _as_damaged(text: str, masked: str) -> str:
+    """A masked text with the damage that stood in what was masked: the line is as unreadable as it was."""
+    if masked == text or _DAMAGE.search(masked) or (damage := _DAMAGE.search(text)) is None:
+        return masked
+    at = len(os.path.commonprefix((text, masked)))
+    return masked[:at] + (damage[0] if damage[0] > "\x1f" else "\x01") + masked[at:]
 
 
 def _as_text(line: bytes) -> str:

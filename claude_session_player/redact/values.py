@@ -27,6 +27,8 @@ _LONGEST: Final = 1 << 16
 _PREFIX: Final = 24
 """Characters: a value that was cut off is recognized by as many at its beginning."""
 _LINE: Final = re.compile(r"[A-Za-z0-9+/=]{20,}")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half of a character, which cannot be written as UTF-8, and is in no value."""
 _NAMED: Final = frozenset((Kind.API_KEY, Kind.TOKEN, Kind.PRIVATE_KEY, Kind.KNOWN))
 
 
@@ -56,14 +58,20 @@ class ValueTable:
 
     def add(self, rule: Rule, value: str) -> None:
         """Mask a value everywhere from now on, if it is distinct enough."""
+        value = _writable(value)
         if value in self._values or not is_distinct(rule, value):
             return
         self._add(rule, value)
 
     def add_known(self, rule: Rule, value: str) -> None:
         """Mask a value that a user named everywhere from now on, even a short one."""
+        value = _writable(value)
         if value and value not in self._values:
             self._add(rule, value)
+            words = value.split()
+            for word in words if len(words) > 1 else ():
+                if _is_mixed(word):
+                    self.add_piece(rule, value, word)
 
     def _add(self, rule: Rule, value: str) -> None:
         self._values[value] = rule
@@ -78,6 +86,7 @@ class ValueTable:
 
     def add_piece(self, rule: Rule, value: str, piece: str) -> None:
         """Mask a piece of a value that is spread over several texts."""
+        piece = _writable(piece)
         if len(piece) >= SHORTEST and piece not in self._spellings:
             self._spellings[piece] = (rule, value, False)
             self._changed()
@@ -93,6 +102,8 @@ class ValueTable:
         if not self._spellings:
             return []
         found = []
+        if not text.isascii():
+            text = _SURROGATE.sub("?", text)
         for number, start, end in self._matcher.find_matches_as_indexes(text):
             rule, value, is_prefix = self._spellings[self._patterns[number]]
             if is_prefix:
@@ -122,8 +133,16 @@ def is_distinct(rule: Rule, value: str) -> bool:
         return False
     if rule.kind in _NAMED:
         return True
-    is_mixed = any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
-    return (len(value) >= _SURE or is_mixed) and entropy(value) >= _LEAST_ENTROPY and not value.isalpha()
+    return (len(value) >= _SURE or _is_mixed(value)) and entropy(value) >= _LEAST_ENTROPY and not value.isalpha()
+
+
+def _writable(value: str) -> str:
+    """The longest part of a value without halves of characters."""
+    return value if value.isascii() else max(_SURROGATE.split(value), key=len)
+
+
+def _is_mixed(value: str) -> bool:
+    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
 def spellings(value: str) -> Iterator[str]:

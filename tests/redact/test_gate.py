@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -57,7 +58,8 @@ def test_what_rules_find_is_let_through(text: str, start: int, end: int) -> None
 @settings(max_examples=300)
 @given(st.text(st.sampled_from('a\x1b[1m\u200b%2D&amp;#\\u0/\x08"é')))
 def test_texts_in_disguise_are_let_through(text: str) -> None:
-    if clean_text(text) is not None:
+    cleaned = clean_text(text)
+    if cleaned is not None and cleaned.text != re.sub(r'\\+"', '"', text):
         assert GATE.admits(text.encode())
         assert all(GATE.admits(line) for line in lines(text))
 

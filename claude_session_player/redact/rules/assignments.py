@@ -307,7 +307,9 @@ def _element(name: str, names: str, accepts: Callable[[str], bool]) -> Rule:
     return Rule(
         name=name,
         kind=_NAMES[name][1],
-        pattern=names + _SUFFIX + r"(?:>(?=[^<\s]{4,4000}</)|\\{0,7}+[\"']?\s{0,9},?\s{0,30}(?:-\s)?"
+        pattern=names
+        + _SUFFIX
+        + r"(?:>(?=[^<\s]{4,4000}</)|\\{0,7}+[\"']?\s{0,9},?\s{0,30}(?:(?<=\n)\s{0,8}\d{1,6}[→\t|:]\s{0,20})?(?:-\s)?"
         r"\\{0,7}+[\"']?value\\{0,7}+[\"']?\s{0,3}[:=]\s{0,3}\\{0,7}+[\"']?)"
         r"(?P<secret>[^\s\"'`\\<>]{4,4000}+)",
         keywords=_NAMES[name][2],

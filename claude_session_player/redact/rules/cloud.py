@@ -52,8 +52,9 @@ AMAZON_RULES: Final = (
         pattern=begins(*_AWS_IDS) + _AWS_ID,
         keywords=("akia", "asia", "abia", "acca"),
         samples=("AKIA{u16}", "ASIA{u16}", "ABIA{u16}", "ACCA{u16}"),
-        others=("XAKIA{u16}", "AKIA{u12}", "AKIA{u16}a", "AKIAXXXXXXXXXXXXXXXX"),
+        others=("XAKIA{u16}", "AKIA{u12}", "AKIA{u16}a", "AKIAXXXXXXXXXXXXXXXX", "AKIA{u9}EXAMPLE"),
         entropy=2.0,
+        accepts=lambda value: not value.endswith("EXAMPLE"),  # as in the documentation of AWS
     ),
     Rule(
         name="aws-session-token",

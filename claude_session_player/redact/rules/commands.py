@@ -273,8 +273,10 @@ COMMAND_RULES: Final = (
     Rule(
         name="password",
         kind=Kind.PASSWORD,
-        pattern=r"\bhtpasswd\s{1,5}-[a-zA-Z]{0,6}b[a-zA-Z]{0,6}\s"
-        r"(?:-[\w ]{1,10})?[^\s|;]{1,200}\s{1,5}(?:[^\s|;-][^\s|;]{0,100}\s{1,5}(?!&))?" + _OPEN + _WORD,
+        pattern=r"\bhtpasswd\s{1,5}(?:-(?=[a-zA-Z]{0,6}b)(?P<prints>(?=[a-zA-Z]{0,6}n))?[a-zA-Z]{1,7}\s)"
+        r"(?:-[\w ]{1,10}|\d{1,2}\s)?[^\s|;]{1,200}\s{1,5}(?(prints)|[^\s|;-][^\s|;]{0,100}\s{1,5}(?!&))"
+        + _OPEN
+        + _WORD,
         keywords=("htpasswd",),
         samples=("htpasswd -b .htpasswd alice {a10}", "htpasswd -nbB alice {p12}", "htpasswd -cb /x/y bob '{p12}'"),
         others=("htpasswd -b .htpasswd alice $PASS", "htpasswd -c .htpasswd alice"),

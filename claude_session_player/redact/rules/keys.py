@@ -27,6 +27,8 @@ _GAP: Final = (
 )
 """What stands between two lines of a body."""
 _NEWLINE: Final = r"(?=[\"']?(?:\s{0,8}\n|\\+[nr]))"
+_LAST_LINE: Final = rf"(?:{_NEWLINE}{_GAP}(?:{_CHAR}{{1,39}}+\s*\Z|[A-Za-z0-9+/]{{2,78}}+={{1,2}}(?!=)))?"
+"""The last line of a body without marks: a short one, at the end of the text, or filled up."""
 _SPACE: Final = r"(?:[ +_]|%20)"
 _MARK: Final = rf"{_SPACE}(?:[A-Z0-9]{{1,12}}{_SPACE}){{0,4}}PRIVATE{_SPACE}KEY(?:{_SPACE}BLOCK)?{_SPACE}?-{{4,5}}"
 _HEADER: Final = "(?:Proc-Type|DEK-Info|Key-Info|Version|Comment|Hash|Charset|Subject|X-[A-Za-z-]{1,20}): ?"
@@ -116,7 +118,7 @@ KEY_RULES: Final = (
         name="private-key",
         kind=Kind.PRIVATE_KEY,
         pattern=rf"{starts()}(?:{'|'.join(_DER)}){_CHAR}{{20,}}+(?:{_GAP}{_CHAR}{{40,}}+)*+"
-        rf"(?:{_NEWLINE}{_GAP}{_CHAR}{{1,39}}+\s*\Z)?",
+        rf"{_LAST_LINE}",
         keywords=(
             "ibadanbgkqhkig9w0baqefaasc",
             "baakc",
@@ -146,7 +148,7 @@ KEY_RULES: Final = (
         name="private-key",
         kind=Kind.PRIVATE_KEY,
         pattern=rf"(?:{'|'.join(map(re.escape, _ENCODED))}){_CHAR}{{40,}}+(?:{_GAP}{_CHAR}{{40,}}+)*+"
-        rf"(?:{_NEWLINE}{_GAP}{_CHAR}{{1,39}}+\s*\Z)?",
+        rf"{_LAST_LINE}",
         keywords=tuple(encoded.lower() for encoded in _ENCODED),
         samples=tuple(f"{encoded}{{b400}}" for encoded in _ENCODED)
         + (f"{_ENCODED[1]}{{b40}}\n{{lines648}}\n{{a30}}==",),

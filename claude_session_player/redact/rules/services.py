@@ -216,12 +216,12 @@ SERVICE_RULES: Final = (
     Rule(
         name="twitter-token",
         kind=Kind.TOKEN,
-        pattern=begins("AAAAAAAAAAAAAAAAAAAA") + r"[A-Za-z0-9%]{50,}+(?![/+])",
+        pattern=begins("AAAAAAAAAAAAAAAAAAAA") + r"[A-Za-z0-9%+=]{50,}+(?!/)",
         keywords=("aaaaaaaaaaaaaaaaaaaa",),
         samples=("AAAAAAAAAAAAAAAAAAAAA{a20}%2B{a40}%3D{a30}",),
         others=("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",),
         entropy=3.0,
-        accepts=lambda value: "%" in value,
+        accepts=lambda value: "%" in value or ("+" in value and "=" in value[:-20]),
     ),
     Rule(
         name="zapier-webhook",
