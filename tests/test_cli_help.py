@@ -33,6 +33,7 @@ DIFFERENCES = {
     "--output": "repair needs it, and does not overwrite",
     "--play": "play what the command is about: the demo, or one of the sessions that find found",
     "--project": "memories belong to a project, too",
+    "--redact": "export does so unless told otherwise",
     "--root": "restore writes to one store, and creates it",
     "--since": "another word for --from",
     "--sort": "facts about sessions, or how well and when they match a query",

@@ -33,7 +33,7 @@ _DISGUISES: Final = (
 
 
 class Gate:
-    """Two automata: what is written in one way, and what may be in upper or lower case, multiply each other's states."""
+    """Two automata: what is written in one way, and what may be in either case, multiply each other's states."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         """`patterns` are those of the rules."""

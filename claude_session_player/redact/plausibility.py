@@ -154,7 +154,7 @@ def _is_attribute(value: str) -> bool:
 
 
 def _is_jwt(value: str) -> bool:
-    return value.startswith("eyJ") or (len(value) >= 40 and "." in value and is_random(value.rpartition(".")[2]))
+    return value.startswith("eyJ") or (len(value) >= 40 and "." in value and _is_random(value.rpartition(".")[2]))
 
 
 def is_wordy(value: str) -> bool:
@@ -168,7 +168,7 @@ def is_wordy(value: str) -> bool:
     if any(char in "!$%^&*+=~" for char in value[1:-1]):
         return False
     parts = re.split(r"[\W_]+", value)
-    return not any(_is_mixed(part, alone=len(parts) == 1) or is_random(part) for part in parts)
+    return not any(_is_mixed(part, alone=len(parts) == 1) or _is_random(part) for part in parts)
 
 
 def _is_mixed(part: str, *, alone: bool) -> bool:
@@ -178,12 +178,12 @@ def _is_mixed(part: str, *, alone: bool) -> bool:
     return alone or not _NUMBERED.fullmatch(part)
 
 
-def is_random(value: str) -> bool:
+def _is_random(value: str) -> bool:
     """True for a word of ASCII that nobody would speak: letters and digits in turns, or letters in no order.
 
-    >>> [is_random(value) for value in ("x7Kq9ZpL2mNv", "QkZxWvTrJpLs", "9f86d081884c7d659a2feaa0c55ad015")]
+    >>> [_is_random(value) for value in ("x7Kq9ZpL2mNv", "QkZxWvTrJpLs", "9f86d081884c7d659a2feaa0c55ad015")]
     [True, True, True]
-    >>> [is_random(value) for value in ("getAccessToken", "internationalization", "section12", "123456789012")]
+    >>> [_is_random(value) for value in ("getAccessToken", "internationalization", "section12", "123456789012")]
     [False, False, False, False]
     """
     if len(value) < 10 or not value.isascii():
@@ -247,7 +247,7 @@ def is_key(value: str) -> bool:
 
 
 def _has_random_part(value: str) -> bool:
-    return any(is_random(part) for part in re.split(r"[^A-Za-z0-9]+", value))
+    return any(_is_random(part) for part in re.split(r"[^A-Za-z0-9]+", value))
 
 
 def is_bare_password(value: str) -> bool:

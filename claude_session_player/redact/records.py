@@ -44,7 +44,7 @@ DEEPEST: Final = 200
 
 
 def walk_strings(value: Any, visit: Callable[[str, str], None], key: str = "", *, is_free: bool = False) -> None:
-    """Call `visit(key, text)` for each string of a record that is text, and for each key of an object that may be one."""
+    """Call `visit(key, text)` for each string of a record that is text, and each key of an object that may be one."""
     transform(value, lambda key, text, field: visit(key, text), key, is_free=is_free)
 
 

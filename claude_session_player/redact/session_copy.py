@@ -10,6 +10,7 @@ import os
 import re
 from collections import OrderedDict
 from contextlib import suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -320,7 +321,7 @@ def _as_damaged(text: str, masked: str) -> str:
     """A masked text with the damage that stood in what was masked: the line is as unreadable as it was."""
     if masked == text or _DAMAGE.search(masked) or (damage := _DAMAGE.search(text)) is None:
         return masked
-    at = len(os.path.commonprefix((text, masked)))
+    at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, masked, strict=False)))
     return masked[:at] + (damage[0] if damage[0] > "\x1f" else "\x01") + masked[at:]
 
 
