@@ -21,7 +21,7 @@ GROUPS: Final = {
     "Read": ("show", "prompts", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
     "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
-    "Share": ("export", "redact"),
+    "Share": ("export", "redact", "secrets"),
     "Help": ("help", "completion"),
 }
 """The commands by what people want to do."""
@@ -146,6 +146,7 @@ _SYNONYMS: Final = {
     "tree": ("graph", "outline", "forks", "subagents", "agents"),
     "files": ("diff", "changes", "edits", "blame"),
     "verify": ("check", "validate", "doctor", "lint", "fsck"),
+    "secrets": ("audit", "leaks", "leak", "scan", "secret", "credentials", "passwords"),
     "repair": ("fix", "recover"),
     "clean": ("delete", "rm", "remove", "del", "purge", "prune", "cleanup"),
     "archive": ("backup", "pack"),

@@ -47,8 +47,6 @@ SIGNS: Final = (
     *_WRITTEN_SIGNS,
 )
 """Every text that is changed contains one of these, apart from the rarest control characters."""
-LINE_SIGNS: Final = ("\\b", *_INVISIBLE_SIGNS, *_WRITTEN_SIGNS)
-"""Every line of JSON with such a text contains one of these: control characters are written as `\\u` or `\\b`."""
 _ESCAPED_SPACE: Final = re.compile(r"\\[nrt\"]")
 
 

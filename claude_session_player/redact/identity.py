@@ -158,6 +158,11 @@ class Identity:
         return self._known_matcher().words
 
     @property
+    def anchors(self) -> tuple[str, ...]:
+        """Those of the keywords that are known before anything is learned."""
+        return _anchors().words
+
+    @property
     def learned_words(self) -> tuple[str, ...]:
         """Those of the keywords that were learned."""
         return tuple(self._known_matcher().names)

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.redact.cleaning import LINE_SIGNS
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-_CLEAR_BEFORE: Final = frozenset(b"\" '(=:,;[<>`|")
+    from claude_session_player.redact.gate import Gate
+
+_CLEAR_BEFORE: Final = frozenset(b"\" '(=:,;[<>`|\n")
 """Bytes in front of a value that are certainly no part of a word, nor of an escape."""
-_CLEAR_BEHIND: Final = frozenset(b"/\" ')\\,;:]>`|")
+_CLEAR_BEHIND: Final = frozenset(b"/\" ')\\,;:]>`|\r\n")
 
 
 IMAGE_SIGNS: Final = ('"base64"', ";base64,")
@@ -31,17 +32,20 @@ PLAIN: Final = 0
 """Nothing in a line can be masked."""
 KNOWN: Final = 1
 """Nothing but known values, with clear borders, can be."""
-DECODED: Final = 2
-"""A line has to be decoded to be known."""
+NAMED: Final = 2
+"""A line has to be decoded, because names or images may be in it, but no rule finds a secret in it."""
+DECODED: Final = 3
+"""A line has to be decoded, and rules may find something in it."""
 
 
 class LineSieve:
     """Looks for keywords and known values in lines, all in one pass."""
 
-    def __init__(self, keywords: Iterable[bytes], values: Iterable[bytes]) -> None:
-        """`keywords` are in lower case, `values` as they are written."""
+    def __init__(self, keywords: Iterable[bytes], values: Iterable[bytes], gate: Gate | None = None) -> None:
+        """`keywords` are in lower case, `values` as they are written; what the gate lets through is decoded, too."""
         from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
+        self._gate = gate
         self._values = list(dict.fromkeys(values))
         patterns = list(dict.fromkeys((*(value.lower() for value in self._values), *keywords)))
         self._known = len({value.lower() for value in self._values})
@@ -50,25 +54,35 @@ class LineSieve:
         automaton = BytesAhoCorasick(patterns, matchkind=MatchKind.LeftmostLongest, implementation=implementation)
         self._find = automaton.find_matches_as_indexes
 
-    def kind(self, line: bytes) -> int:
-        """What a line needs: `PLAIN`, `KNOWN` or `DECODED`.
+    def kinds(self, lines: Sequence[bytes]) -> bytearray:
+        """What each of some lines needs: `PLAIN`, `KNOWN`, `NAMED` or `DECODED`.
 
         >>> sieve = LineSieve([b"key", b"/home/"], [b"/home/ada"])
-        >>> [sieve.kind(line) for line in (b"plain", b"a Key", b"/home/bob", b'"/home/ada/tea"', b"a/home/ada")]
+        >>> lines = [b"plain\\n", b"a Key\\n", b"/home/bob\\n", b'"/home/ada/tea"\\n', b"a/home/ada\\n"]
+        >>> list(sieve.kinds(lines))
         [0, 2, 2, 1, 2]
         """
-        found = self._find(line.lower())
-        if not found:
-            return PLAIN
-        for number, start, end in found:
-            if (
-                number >= self._known
-                or line[start:end] not in self._values
-                or (start and line[start - 1] not in _CLEAR_BEFORE)
-                or (end < len(line) and line[end] not in _CLEAR_BEHIND)
-            ):
-                return DECODED
-        return KNOWN
+        data = b"".join(lines)
+        ends = list(accumulate(map(bytes.__len__, lines)))
+        result = bytearray(len(lines))
+        for number in self._gate.admitted(data, ends) if self._gate is not None else ():
+            result[number] = DECODED
+        number = 0
+        for pattern, start, end in self._find(data.lower()):
+            while start >= ends[number]:
+                number += 1
+            if result[number] < NAMED:
+                result[number] = KNOWN if self._is_known(data, pattern, start, end) else NAMED
+        return result
+
+    def _is_known(self, data: bytes, pattern: int, start: int, end: int) -> bool:
+        """True for a known value with clear borders."""
+        return (
+            pattern < self._known
+            and data[start:end] in self._values
+            and (not start or data[start - 1] in _CLEAR_BEFORE)
+            and (end == len(data) or data[end] in _CLEAR_BEHIND)
+        )
 
 
 def is_plain(value: str) -> bool:
@@ -79,9 +93,9 @@ def is_plain(value: str) -> bool:
 def json_bytes(word: str) -> bytes:
     r"""A keyword in lower case, as it stands in a line of JSON.
 
-    >>> json_bytes('"d"'), json_bytes("c:\\users"), json_bytes("\\u")
-    (b'\\"d\\"', b'c:\\\\users', b'\\u')
+    >>> json_bytes("Drwx") == b"drwx"
+    True
     """
-    if word in LINE_SIGNS or word in IMAGE_SIGNS:
+    if word in IMAGE_SIGNS:
         return word.encode()
     return json.dumps(word.lower(), ensure_ascii=False)[1:-1].encode("utf-8", "surrogatepass")

@@ -25,7 +25,7 @@ STRUCTURE: Final = frozenset(
 _PLAIN: Final = re.compile(r"[\w.:+-]{0,200}")
 _OPAQUE: Final = frozenset(("signature", "encrypted_content"))
 """Of these, values of any length."""
-_FREE: Final = frozenset(
+FREE: Final = frozenset(
     (
         *("input", "toolUseResult", "arguments", "tool_input", "tool_output", "data", "attachment", "fullOutput"),
         *("structuredContent", "mcpMeta", "snapshot", "hookInfos", "metadata", "env"),
@@ -63,20 +63,20 @@ def transform(
     {'type': 'user', 'uuid': '1', 'message': {'content': 'message.content'}}
     """
     if type(value) is str:
-        return value if _is_structure(key, value, is_free) else change(key, value, field)
+        return value if is_structure(key, value, is_free) else change(key, value, field)
     if depth > DEEPEST:
         return value
     if type(value) is dict:
         new_names: dict[str, str] = {}
         for name, item in value.items():
             if type(item) is str:
-                if not _is_structure(name, item, is_free):
+                if not is_structure(name, item, is_free):
                     changed = change(name, item, f"{field}.{name}" if field else name)
                     if changed is not item:
                         value[name] = changed
             elif type(item) is dict or type(item) is list:
                 inner = f"{field}.{name}" if field else name
-                value[name] = transform(item, change, name, inner, is_free=is_free or name in _FREE, depth=depth + 1)
+                value[name] = transform(item, change, name, inner, is_free=is_free or name in FREE, depth=depth + 1)
             if len(name) > 7:
                 renamed = change("", name, field)
                 if renamed != name:
@@ -89,7 +89,8 @@ def transform(
     return value
 
 
-def _is_structure(key: str, value: str, is_free: bool) -> bool:
+def is_structure(key: str, value: str, is_free: bool) -> bool:
+    """True for a value that ties records together, which is not text."""
     return key in STRUCTURE and not is_free and (key in _OPAQUE or _PLAIN.fullmatch(value) is not None)
 
 

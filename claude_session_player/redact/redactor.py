@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
 from claude_session_player.format import lenient_json
-from claude_session_player.redact.cleaning import LINE_SIGNS
 from claude_session_player.redact.identity import Identity
 from claude_session_player.redact.line_sieve import IMAGE_SIGNS, LineSieve, is_plain, json_bytes
 from claude_session_player.redact.masks import MASK, MaskTable
@@ -38,6 +37,9 @@ _LINE_NUMBER: Final = re.compile(r"\n {0,8}\d{1,6}→")
 FIELD_RULE: Final = Rule(name="secret", kind=Kind.SECRET, pattern="", keywords=())
 """Names what stands in a field whose name says that it is secret."""
 KNOWN_RULE: Final = Rule(name="known-value", kind=Kind.KNOWN, pattern="", keywords=())
+
+
+_is_secret_name: Final = lru_cache(maxsize=4096)(is_secret_name)
 
 
 class KindsToKeep:
@@ -88,18 +90,26 @@ class Redactor:
         rules = (*(own.rules if own else ()), *(rule for rule in _secret_rules() if rule.name not in switched_off))
         self._scanner = Scanner([rule for rule in rules if not self._keep.has(rule)])
         self._masks = MaskTable()
-        self._values = ValueTable()
-        for one in known:
-            self._values.add_known(KNOWN_RULE, one.value)
+        self._known = tuple(known)
         kept = frozenset(kind for kind in Kind if self._keep.has_kind(kind))
         self._identity = None if self._keeps_identity else Identity(kept)
         self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
         """Short texts that were masked before, with their masks."""
+        self._has_secrets = True
+        """False while texts are looked at in which no rule finds anything."""
         self._homes_known_at: tuple[int, int] | None = None
         self._known_homes: list[tuple[bytes, Rule, str]] = []
         self._learned_sieve: tuple[tuple[int, int], LineSieve] | None = None
         self._changes = (0, 0)
         """What was known then."""
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the secrets that were learned, but not those that a user named."""
+        self._masked.clear()
+        self._values = ValueTable()
+        for one in self._known:
+            self._values.add_known(KNOWN_RULE, one.value)
 
     @cached_property
     def _keeps_identity(self) -> bool:
@@ -118,12 +128,11 @@ class Redactor:
 
     def sieve(self) -> LineSieve:
         """A sieve for raw lines: which may say something that has to be learned, or masked by itself."""
-        words = {keyword for rule in self._scanner.rules for keyword in rule.keywords}
-        words.update(LINE_SIGNS, IMAGE_SIGNS)
+        words = {*IMAGE_SIGNS}
         homes = [home for home in self.homes if is_plain(home)]
         if self._identity is not None:
-            words.update(self._identity.keywords)
-        return LineSieve(map(json_bytes, words), [home.encode() for home in homes])
+            words.update(self._identity.anchors)
+        return LineSieve(map(json_bytes, words), [home.encode() for home in homes], self._scanner.gate)
 
     def sieve_of_learned(self) -> LineSieve:
         """A sieve for lines that need not be decoded unless something stands in them that was learned elsewhere."""
@@ -178,14 +187,17 @@ class Redactor:
             for find in self._scanner.finds_as_is(unnumbered) if lines else ():
                 self._values.add(find.rule, find.value)
 
-    def learn_record(self, record: Any) -> None:
-        """Learn what all texts of a record say."""
+    def learn_record(self, record: Any, *, has_secrets: bool = True) -> None:
+        """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it."""
+        self._has_secrets = has_secrets
         if self._identity is not None and type(record) is dict:
             self._identity.learn_record(record)
         transform(record, self._learned)
-        for texts in string_lists(record):
-            self.learn_pieces(texts, "\n")
-            self.learn_pieces(texts, " ")
+        if has_secrets:
+            for texts in string_lists(record):
+                self.learn_pieces(texts, "\n")
+                self.learn_pieces(texts, " ")
+        self._has_secrets = True
 
     def learn_pieces(self, pieces: Sequence[str], separator: str = "") -> None:
         """Learn what stands in several texts that belong together, but in none of them alone."""
@@ -206,6 +218,15 @@ class Redactor:
                 if find.start < end and start < find.end and not (start <= find.start and find.end <= end):
                     part = text[max(find.start, start) : min(find.end, end)]
                     self._values.add_piece(find.rule, find.value, part)
+
+    def secrets(self, text: str, key: str = "") -> list[Find]:
+        """The secrets that a text shows by itself, whatever was learned."""
+        return self._secrets(text, key)
+
+    def learn_finds(self, finds: Iterable[Find]) -> None:
+        """Learn secrets that were found."""
+        for find in finds:
+            self._values.add(find.rule, find.value)
 
     def _learned(self, key: str, text: str, field: str) -> str:
         self.learn(text, key)
@@ -239,11 +260,14 @@ class Redactor:
             self._changes = changes
             self._masked.clear()
 
-    def record(self, record: Any, place: Place = _NOWHERE) -> Any:
-        """A record with masks, in place; its structure stays."""
+    def record(self, record: Any, place: Place = _NOWHERE, *, has_secrets: bool = True) -> Any:
+        """A record with masks, in place; its structure stays. For `has_secrets` see `learn_record`."""
+        self._has_secrets = has_secrets
         if not self._keeps_images and (removed := remove_images(record)):
             self.report.add_images(removed, place, IMAGE_MARK)
-        return transform(record, lambda key, text, field: self.masked(text, key, place._replace(field=field)))
+        masked = transform(record, lambda key, text, field: self.masked(text, key, place._replace(field=field)))
+        self._has_secrets = True
+        return masked
 
     def event(self, event: _E) -> _E:
         """A copy of an event with masks, after what it says was learned."""
@@ -274,6 +298,20 @@ class Redactor:
         masks = [(rule, mask, _preview(masked, start, end)) for start, end, rule, mask in spans]
         return masked, masks + [(_IMAGE_RULE, IMAGE_MARK, IMAGE_MARK)] * images
 
+    def finds(self, text: str, key: str = "") -> list[Find]:
+        """What `masked` masks in a text, from left to right, without overlaps."""
+        return self._finds(text, key)
+
+    @property
+    def scanner(self) -> Scanner:
+        """Applies the rules."""
+        return self._scanner
+
+    @property
+    def values(self) -> ValueTable:
+        """The values that are masked wherever they stand."""
+        return self._values
+
     def _finds(self, text: str, key: str) -> list[Find]:
         """All that is masked in a text, from left to right, without overlaps."""
         scan = self._secrets(text, key)
@@ -293,8 +331,10 @@ class Redactor:
         return [*finds, *self._identity.finds(text)] if self._identity is not None else finds
 
     def _secrets(self, text: str, key: str) -> Scan:
+        if not self._has_secrets:
+            return Scan([], None)
         finds, cleaned = self._scanner.scan(text)
-        if key and not finds and is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
+        if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if finds and self._own is not None:
             finds = self._own.not_allowed(finds, text)

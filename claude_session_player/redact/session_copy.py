@@ -18,7 +18,7 @@ from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
-from claude_session_player.redact.line_sieve import DECODED, PLAIN
+from claude_session_player.redact.line_sieve import DECODED, NAMED, PLAIN
 from claude_session_player.redact.report import Place
 from claude_session_player.store import SESSION_SUFFIX
 from claude_session_player.util.fsutil import regular_opener
@@ -108,7 +108,7 @@ class LearnedFile(NamedTuple):
 
     size: int = 0
     lines: bytes | bytearray = b""
-    """For each line one of `PLAIN`, `KNOWN` and `DECODED`."""
+    """What each line needs; see `line_sieve`."""
 
 
 def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> LearnedFile:
@@ -123,14 +123,16 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
     streams = _Streams(redactor)
     with open_session(file.path) as source:
         for lines in read_batches(source):
-            for line in lines:
-                goes_on = streams.goes_on(line)
-                kind = DECODED if isinstance(line, LongLine) else sieve.kind(line)
-                kinds.append(kind)
-                if (kind == DECODED or goes_on) and not isinstance(line, LongLine):
-                    _learn_line(line, redactor, streams)
-                    if redactor.homes != homes:
+            kinds_here = sieve.kinds(lines)
+            for number, line in enumerate(lines):
+                if isinstance(line, LongLine):
+                    kinds_here[number] = DECODED
+                elif streams.goes_on(line) or kinds_here[number] >= NAMED:
+                    _learn_line(line, kinds_here[number], redactor, streams)
+                    if redactor.homes != homes:  # most lines need no more than these
                         homes, sieve = redactor.homes, redactor.sieve()
+                        kinds_here[number + 1 :] = sieve.kinds(lines[number + 1 :])
+            kinds += kinds_here
             read = sum(map(len, lines))
             size += read
             if progress is not None:
@@ -138,7 +140,7 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
     return LearnedFile(size, kinds)
 
 
-def _learn_line(line: bytes, redactor: Redactor, streams: _Streams) -> None:
+def _learn_line(line: bytes, kind: int, redactor: Redactor, streams: _Streams) -> None:
     try:
         record = _decode(line)
     except DECODE_ERRORS:
@@ -148,7 +150,8 @@ def _learn_line(line: bytes, redactor: Redactor, streams: _Streams) -> None:
                 if isinstance(piece.value, dict):
                     redactor.learn_record(piece.value)
         return
-    redactor.learn_record(record)
+    if kind >= NAMED:
+        redactor.learn_record(record, has_secrets=kind == DECODED)
     streams.add(record)
 
 
@@ -245,7 +248,8 @@ def _copy_file(
     sieve = redactor.sieve_of_learned()
     with open_session(file.path) as source:
         for lines in read_batches(source):
-            for line in lines:
+            kinds = sieve.kinds(lines) if is_fast else b""
+            for at, line in enumerate(lines):
                 if left <= 0:
                     return
                 number += 1
@@ -257,15 +261,15 @@ def _copy_file(
                 else:
                     place = Place(file.session, number, "", file.name)
                     kind = known.lines[number - 1]
-                    if kind == DECODED or not is_fast or sieve.kind(line) == DECODED:
-                        target.write(redacted_line(line, redactor, place))
+                    if kind >= NAMED or not is_fast or kinds[at] >= NAMED:
+                        target.write(redacted_line(line, redactor, place, has_secrets=kind == DECODED))
                     else:
                         target.write(line if kind == PLAIN else redactor.mask_homes(line))
             if progress is not None:
                 progress(sum(map(len, lines)))
 
 
-def redacted_line(line: bytes, redactor: Redactor, place: Place) -> bytes:
+def redacted_line(line: bytes, redactor: Redactor, place: Place, *, has_secrets: bool = True) -> bytes:
     """A line with masks: a record like the one that it was, or as damaged as it was."""
     body = line.rstrip(b" \t\r\n")
     if not body:
@@ -275,7 +279,7 @@ def redacted_line(line: bytes, redactor: Redactor, place: Place) -> bytes:
         record = _decode(body)
     except DECODE_ERRORS:
         return _redacted_damage(body, redactor, place) + end
-    return _encoded(redactor.record(record, place)) + end
+    return _encoded(redactor.record(record, place, has_secrets=has_secrets)) + end
 
 
 def _encoded(record: Any) -> bytes:

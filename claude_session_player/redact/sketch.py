@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _parser: Final[Any] = import_module("re._parser")
 _MOST_REPEATS: Final = 12
+_COUNTED: Final = 4
+"""Repetitions that count for the length of a sketch: what is behind them may tell more."""
 _SHORTEST_WORD: Final = 2
 _ENOUGH: Final = 4
 """Characters: what may be anything is left out behind them."""
@@ -38,7 +40,7 @@ def sketch(pattern: str) -> Sketch:
     r"""The sketch of a pattern, in the language of RE2, for bytes of UTF-8.
 
     >>> sketch(r"(?<![a-z])ab?c{8,40}+")
-    Sketch(head='a', rest='b?c{4,}')
+    Sketch(head='a', rest='b?c{8,}')
     """
     parsed = _parser.parse(pattern)
     ignores_case = bool(parsed.state.flags & re.IGNORECASE)
@@ -57,9 +59,14 @@ def union(patterns: Iterable[str]) -> str:
     return "|".join(f"(?:{'|'.join(dict.fromkeys(some))}){rest}" for rest, some in heads.items())
 
 
+def ignores_case(pattern: str) -> bool:
+    """True if some of the sketch of a pattern is the same in upper and lower case."""
+    return any("(?i" in part for part in sketch(pattern))
+
+
 def _from_literal(items: Any) -> list[Any]:
     """A sequence without what comes before its first fixed word: what may be there tells lines no apart."""
-    listed = list(items)
+    listed: list[Any] = list(items)
     for number, (name, value) in enumerate(listed):
         if _word_length(listed[number:]) >= _SHORTEST_WORD:
             if str(name) == "BRANCH":
@@ -165,7 +172,7 @@ def _repeated(value: tuple[int, Any, Any], ignores_case: bool, room: int) -> tup
     group = text if _is_one(text) else f"(?:{text})"
     most = min(low, _MOST_REPEATS) if least else 0
     if low > most or high is _parser.MAXREPEAT or high > _MOST_REPEATS:
-        return (f"{group}*" if not most else f"{group}{{{most},}}"), least * most
+        return (f"{group}*" if not most else f"{group}{{{most},}}"), least * min(most, _COUNTED)
     if (low, high) == (0, 1):
         return f"{group}?", 0
     return f"{group}{{{low},{high}}}" if low != high else (f"{group}{{{low}}}" if low != 1 else group), least * low
@@ -191,13 +198,13 @@ def _literal(code: int) -> str:
 def _set(items: Any) -> str:
     """A set of characters, and the escapes of those that JSON has to escape."""
     negated = str(items[0][0]) == "NEGATE"
-    chars = set[int]()
+    chars: set[int] | frozenset[int] = set()
     for kind, value in items[negated:]:
         match str(kind):
             case "LITERAL":
-                chars.add(value)
+                chars |= {value}
             case "RANGE":
-                chars.update(range(value[0], min(value[1], _WIDEST) + 1))
+                chars |= set(range(value[0], min(value[1], _WIDEST) + 1))
             case "CATEGORY":
                 chars |= _CATEGORIES.get(str(value), _EVERY)
     if negated:

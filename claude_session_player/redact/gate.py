@@ -1,0 +1,91 @@
+"""Tells in one pass that no rule can find anything in some bytes, however many rules there are.
+
+The bytes are a line of JSON, or a text. A gate is made of sketches of the rules' patterns, and of the signs of what may
+hide a secret; whatever it lets through is looked at again by the rules themselves.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from claude_session_player.redact.sketch import ignores_case, union
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_MEMORY: Final = 64 << 20
+"""Bytes that an automaton may take; it grows as texts are read, and begins anew when it is full."""
+_FIELD_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
+"""Every name of a field that says that its value is secret contains one of these."""
+_FIELDS: Final = rf'(?i:{"|".join(_FIELD_WORDS)})[^"\\:]{{0,40}}\\*"[ \t]*:[ \t]*\\*"[^"\\]'
+_DISGUISES: Final = (
+    r"[\x00-\x08\x0e-\x1f\x7f]",
+    r"\xc2[\x9b\xad]|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf",
+    r"\\(?:[ub/]|x1[bB]|033|e\[)",
+    r"%(?:[2-7][0-9a-fA-F]|0[9aAdD])",
+    r"&(?:#|amp;|lt;|gt;|quot;|apos;)",
+)
+"""What `clean_text` changes, and how JSON writes it."""
+
+
+class Gate:
+    """Two automata: what is written in one way, and what may be in upper or lower case, multiply each other's states."""
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        """`patterns` are those of the rules."""
+        self._patterns = tuple(dict.fromkeys(patterns))
+
+    def admits(self, data: bytes) -> bool:
+        """False for bytes in which no rule finds anything.
+
+        >>> gate = Gate([r"(?<!x)key-[a-z]{3,}", r"(?i)password: (\\S+)"])
+        >>> [gate.admits(data) for data in (b"key", b"key-abc", b"PASSWORD: x", b"a%2Db", b'"api_key":"x"')]
+        [False, True, True, True, True]
+        """
+        return any(search(data) is not None for search in self._searches)
+
+    def admitted(self, data: bytes, ends: Sequence[int]) -> set[int]:
+        """The numbers of the lines that are let through, of lines that follow each other and end at `ends`.
+
+        >>> Gate(["key-[a-z]{3,}"]).admitted(b"none\nkey-abc\n", [5, 13])
+        {1}
+        """
+        found = set()
+        for search in self._searches:
+            at = 0
+            while at < len(data) and (match := search(data, at)) is not None:
+                number = bisect_right(ends, match.start())
+                found.add(number)
+                at = ends[number]
+        return found
+
+    @cached_property
+    def _searches(self) -> list[Any]:
+        exact = [pattern for pattern in self._patterns if not ignores_case(pattern)]
+        folded = [pattern for pattern in self._patterns if ignores_case(pattern)]
+        return [
+            _search("|".join(filter(None, (union(exact), *_DISGUISES)))),
+            _search("|".join(filter(None, (union(folded), _FIELDS)))),
+        ]
+
+
+@lru_cache(maxsize=8)
+def gate_of(patterns: tuple[str, ...]) -> Gate:
+    """The gate of some patterns; making one takes a while."""
+    return Gate(patterns)
+
+
+def _search(pattern: str) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    options.max_mem = _MEMORY
+    options.never_capture = True
+    options.log_errors = False
+    try:
+        return re2.compile(pattern.encode(), options).search
+    except re2.error:  # a rule of a user's own that is beyond it: every line is looked at then
+        return re2.compile(b"", options).search
