@@ -27,27 +27,6 @@ _DISGUISE: Final = re.compile(
     r"|(?P<url>%[2-7][0-9a-fA-F]|%0[9aAdD])"
     r"|(?P<html>&(?:\#[0-9]{2,5}|\#x[0-9a-fA-F]{2,4}|amp|lt|gt|quot|apos);)"
 )
-_INVISIBLE_SIGNS: Final = tuple("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff")
-_WRITTEN_SIGNS: Final = (
-    "\\u",
-    "\\/",
-    *(f"%{digit}" for digit in "234567"),
-    *("%09", "%0a", "%0d"),
-    *("\\x1b", "\\033", "\\e["),
-    "&#",
-    *("&amp;", "&lt;", "&gt;", "&quot;", "&apos;"),
-)
-SIGNS: Final = (
-    "\x1b",
-    "\x9b",
-    *map(chr, range(9)),
-    *map(chr, range(14, 27)),
-    "\x7f",
-    *_INVISIBLE_SIGNS,
-    *_WRITTEN_SIGNS,
-)
-"""Every text that is changed contains one of these, apart from the rarest control characters."""
-_ESCAPED_SPACE: Final = re.compile(r"\\[nrt\"]")
 
 
 class CleanedText(NamedTuple):
@@ -116,11 +95,6 @@ def clean_text(text: str) -> CleanedText | None:
         return None
     add(text[at:], at, len(text) - at)
     return CleanedText("".join(pieces), starts, places, sizes)
-
-
-def has_escaped_space(text: str) -> bool:
-    """True for a text that is written as it is in JSON or in code: its words may begin behind an escape."""
-    return "\\" in text and _ESCAPED_SPACE.search(text) is not None
 
 
 def _json_meaning(escape: str) -> str:

@@ -17,17 +17,19 @@ if TYPE_CHECKING:
 
 _MEMORY: Final = 64 << 20
 """Bytes that an automaton may take; it grows as texts are read, and begins anew when it is full."""
-_FIELD_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
+_LITTLE_MEMORY: Final = 4 << 20
+FIELD_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
 """Every name of a field that says that its value is secret contains one of these."""
-_FIELDS: Final = rf'(?i:{"|".join(_FIELD_WORDS)})[^"\\:]{{0,40}}\\*"[ \t]*:[ \t]*\\*"[^"\\]'
+_FIELDS: Final = rf'(?i:{"|".join(FIELD_WORDS)})[^"\\:]{{0,40}}\\*"[ \t]*:[ \t]*\\*"[^"\\]'
 _DISGUISES: Final = (
     r"[\x00-\x08\x0e-\x1f\x7f]",
     r"\xc2[\x9b\xad]|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf",
-    r"\\(?:[ub/]|x1[bB]|033|e\[)",
+    r"\\[ub/]",
+    r"\\(?:x1[bB]|033|e\[)",
     r"%(?:[2-7][0-9a-fA-F]|0[9aAdD])",
     r"&(?:#|amp;|lt;|gt;|quot;|apos;)",
 )
-"""What `clean_text` changes, and how JSON writes it."""
+"""What `clean_text` changes, and how JSON writes it; apart from escapes of white space and quotes."""
 
 
 class Gate:
@@ -49,7 +51,7 @@ class Gate:
     def admitted(self, data: bytes, ends: Sequence[int]) -> set[int]:
         """The numbers of the lines that are let through, of lines that follow each other and end at `ends`.
 
-        >>> Gate(["key-[a-z]{3,}"]).admitted(b"none\nkey-abc\n", [5, 13])
+        >>> Gate(["key-[a-z]{3,}"]).admitted(b"none;key-abc;", [5, 13])
         {1}
         """
         found = set()
@@ -77,12 +79,18 @@ def gate_of(patterns: tuple[str, ...]) -> Gate:
     return Gate(patterns)
 
 
-def _search(pattern: str) -> Any:
+@lru_cache(maxsize=2048)
+def sketch_search(pattern: str) -> Any:
+    """The search for the sketch of one pattern."""
+    return _search(union((pattern,)), _LITTLE_MEMORY)
+
+
+def _search(pattern: str, memory: int = _MEMORY) -> Any:
     import re2
 
     options = re2.Options()
     options.encoding = re2.Options.Encoding.LATIN1
-    options.max_mem = _MEMORY
+    options.max_mem = memory
     options.never_capture = True
     options.log_errors = False
     try:

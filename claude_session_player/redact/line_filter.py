@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.redact.gate import Gate
 
@@ -21,9 +23,14 @@ class SecretLineFilter:
         words = {raw.encode("utf-8", "surrogatepass") for value in values for raw in raw_spellings(value)}
         self._find = BytesAhoCorasick(words).find_matches_as_indexes if words else None
 
-    def admits(self, line: bytes) -> bool:
-        """True if a line may hold a secret."""
-        return self._gate.admits(line) or (self._find is not None and bool(self._find(line)))
+    def admitted(self, lines: Sequence[bytes]) -> set[int]:
+        """The numbers of the lines that may hold a secret, counted from 0."""
+        data = b"".join(lines)
+        ends = list(accumulate(map(bytes.__len__, lines)))
+        found = self._gate.admitted(data, ends)
+        if self._find is not None:
+            found.update(bisect_right(ends, start) for _, start, _ in self._find(data))
+        return found
 
 
 def raw_spellings(text: str) -> Iterator[str]:

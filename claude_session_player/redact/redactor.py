@@ -16,7 +16,7 @@ from claude_session_player.redact.plausibility import is_secret_name, plausible_
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
 from claude_session_player.redact.report import Place, RedactionReport
 from claude_session_player.redact.rule import Find, Group, Kind, Rule
-from claude_session_player.redact.scanner import Scan, Scanner
+from claude_session_player.redact.scanner import NOTHING, Scan, Scanner
 from claude_session_player.redact.values import ValueTable
 from claude_session_player.util.text import one_line
 
@@ -128,7 +128,7 @@ class Redactor:
 
     def sieve(self) -> LineSieve:
         """A sieve for raw lines: which may say something that has to be learned, or masked by itself."""
-        words = {*IMAGE_SIGNS}
+        words = set(IMAGE_SIGNS)
         homes = [home for home in self.homes if is_plain(home)]
         if self._identity is not None:
             words.update(self._identity.anchors)
@@ -182,7 +182,7 @@ class Redactor:
             self._identity.learn(text)
             if scan.cleaned is not None:
                 self._identity.learn(scan.cleaned.text)
-        if _NUMBER_SIGN in text:
+        if self._has_secrets and _NUMBER_SIGN in text:
             unnumbered, lines = _LINE_NUMBER.subn("\n", text)
             for find in self._scanner.finds_as_is(unnumbered) if lines else ():
                 self._values.add(find.rule, find.value)
@@ -221,7 +221,7 @@ class Redactor:
 
     def secrets(self, text: str, key: str = "") -> list[Find]:
         """The secrets that a text shows by itself, whatever was learned."""
-        return self._secrets(text, key)
+        return self._secrets(text, key).finds
 
     def learn_finds(self, finds: Iterable[Find]) -> None:
         """Learn secrets that were found."""
@@ -332,7 +332,7 @@ class Redactor:
 
     def _secrets(self, text: str, key: str) -> Scan:
         if not self._has_secrets:
-            return Scan([], None)
+            return NOTHING
         finds, cleaned = self._scanner.scan(text)
         if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
@@ -12,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 SECRET: Final = "secret"
 """The name of the group of a pattern that is masked; without such a group, the whole match is."""
@@ -92,30 +91,18 @@ class Rule:
         """The group that is masked."""
         return SECRET if SECRET in self.regex.groupindex else 0
 
-    def finds(self, text: str, start: int = 0, end: int = sys.maxsize) -> list[Find]:
-        """What the rule masks in a text, or in a part of it that is long enough to see what is around a match.
+    def finds(self, text: str) -> list[Find]:
+        """What the rule masks in a text.
 
         >>> rule = Rule(name="x", kind=Kind.TOKEN, pattern=r"key: (?P<secret>x\\w+)", keywords=("key",))
         >>> rule.finds("a key: xyz")
         [Find(start=7, end=10, rule='x', value='xyz')]
         """
         found = []
-        for match in self.regex.finditer(text, start, end):
+        for match in self.regex.finditer(text):
             value = match[self.group]
             if value and self.is_met_by(value):
                 found.append(Find(*match.span(self.group), self, value))
-        return found
-
-    def finds_at(self, text: str, starts: Iterable[int]) -> list[Find]:
-        """What the rule masks in a text, if all that it matches begins at one of these places, in ascending order."""
-        found = []
-        end = 0
-        for start in starts:
-            if start >= end and (match := self.regex.match(text, start)) is not None:
-                end = match.end()
-                value = match[self.group]
-                if value and self.is_met_by(value):
-                    found.append(Find(*match.span(self.group), self, value))
         return found
 
     def is_met_by(self, value: str) -> bool:

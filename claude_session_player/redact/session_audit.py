@@ -171,15 +171,15 @@ class SessionAuditor:
 
     def _learn_lines(self, file: int, path: str) -> None:
         number = 0
-        admits = self._filter.admits
         with open_session(path) as source:
             for lines in read_batches(source):
-                for line in lines:
+                admitted = self._filter.admitted(lines)
+                for at, line in enumerate(lines):
                     number += 1
                     self._bytes += len(line)
                     if isinstance(line, LongLine):
                         self._problems.append((file, f"line {number} is too long to be read"))
-                    elif admits(line):
+                    elif at in admitted:
                         self._decoded += 1
                         if self._learn_line(line):
                             self._hits.add((file, number))

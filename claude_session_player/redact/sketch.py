@@ -44,7 +44,7 @@ def sketch(pattern: str) -> Sketch:
     """
     parsed = _parser.parse(pattern)
     ignores_case = bool(parsed.state.flags & re.IGNORECASE)
-    parts = [text for text, _ in _limited(_from_literal(parsed), ignores_case, _LONGEST)]
+    parts = [text for text, _ in _limited(_from_literal(parsed), ignores_case)]
     ends = next((number for number, text in enumerate(parts) if _CLASS.search(text)), len(parts))
     head, rest = "".join(parts[:ends]), "".join(parts[ends:])
     return Sketch(f"(?i:{head})", f"(?i:{rest})" if rest else "") if ignores_case else Sketch(head, rest)
@@ -105,35 +105,36 @@ def _longest_word(items: Any) -> int:
     return max((_word_length(listed[number:]) for number in range(len(listed))), default=0)
 
 
-def _limited(items: Any, ignores_case: bool, room: int) -> list[tuple[str, int]]:
+def _limited(items: Any, ignores_case: bool) -> list[tuple[str, int]]:
     """Sketches of the parts of a sequence, with their least lengths, until there are enough characters."""
     parts: list[tuple[str, int]] = []
+    length = 0
     for item in items:
-        inner = _inner_parts(item, ignores_case, room)
-        if any(ANY in text for text, _ in inner) and sum(known for _, known in parts) >= _ENOUGH:
+        inner = _inner_parts(item, ignores_case)
+        if length >= _ENOUGH and any(ANY in text for text, _ in inner):
             break
         parts += inner
-        room -= sum(least for _, least in inner)
-        if room <= 0:
+        length += sum(least for _, least in inner)
+        if length >= _LONGEST:
             break
     return parts
 
 
-def _inner_parts(item: Any, ignores_case: bool, room: int) -> list[tuple[str, int]]:
+def _inner_parts(item: Any, ignores_case: bool) -> list[tuple[str, int]]:
     """The parts of a group that is a sequence; of anything else, itself."""
     name, value = str(item[0]), item[1]
     if name != "SUBPATTERN":
-        return [_part(item, ignores_case, room)]
-    parts = _limited(value[3], ignores_case, room)
+        return [_part(item, ignores_case)]
+    parts = [part for inner in value[3] for part in _inner_parts(inner, ignores_case)]
     return [(f"(?i:{text})", least) for text, least in parts] if value[1] & re.IGNORECASE else parts
 
 
-def _sequence(items: Any, ignores_case: bool, room: int) -> tuple[str, int]:
-    parts = _limited(items, ignores_case, room)
+def _sequence(items: Any, ignores_case: bool) -> tuple[str, int]:
+    parts = [_part(item, ignores_case) for item in items]
     return "".join(text for text, _ in parts), sum(least for _, least in parts)
 
 
-def _part(item: Any, ignores_case: bool, room: int) -> tuple[str, int]:
+def _part(item: Any, ignores_case: bool) -> tuple[str, int]:
     """The sketch of a part of a pattern, and how many characters it matches at least."""
     name, value = str(item[0]), item[1]
     match name:
@@ -148,25 +149,25 @@ def _part(item: Any, ignores_case: bool, room: int) -> tuple[str, int]:
         case "AT" | "ASSERT" | "ASSERT_NOT" | "GROUPREF":
             return "", 0
         case "BRANCH":
-            branches = [_sequence(branch, ignores_case, room) for branch in value[1]]
+            branches = [_sequence(branch, ignores_case) for branch in value[1]]
             if not any(text for text, _ in branches):
                 return "", 0
             return f"(?:{'|'.join(text for text, _ in branches)})", min(least for _, least in branches)
         case "SUBPATTERN":
             on, inner = value[1], value[3]
-            text, least = _sequence(inner, ignores_case, room)
+            text, least = _sequence(inner, ignores_case)
             return (f"(?i:{text})" if on & re.IGNORECASE else f"(?:{text})"), least
         case "ATOMIC_GROUP":
-            text, least = _sequence(value, ignores_case, room)
+            text, least = _sequence(value, ignores_case)
             return f"(?:{text})", least
         case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
-            return _repeated(value, ignores_case, room)
+            return _repeated(value, ignores_case)
     return f"{ANY}*", 0
 
 
-def _repeated(value: tuple[int, Any, Any], ignores_case: bool, room: int) -> tuple[str, int]:
+def _repeated(value: tuple[int, Any, Any], ignores_case: bool) -> tuple[str, int]:
     low, high, inner = value
-    text, least = _sequence(inner, ignores_case, room)
+    text, least = _sequence(inner, ignores_case)
     if not text:
         return "", 0
     group = text if _is_one(text) else f"(?:{text})"

@@ -266,7 +266,7 @@ class LeakSearch:
 
 def _codes(part: str) -> Iterator[str]:
     """What base64 makes of a known value, apart from its ends."""
-    if not part.isalnum() and not part.isascii() or set(part) & set('"&+?\\='):
+    if (not part.isalnum() and not part.isascii()) or set(part) & set('"&+?\\='):
         for before in range(3):
             code = base64.b64encode(b"\0" * before + part.encode()).decode().rstrip("=")
             yield code[(0, 2, 3)[before] : -1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Final
 
@@ -144,7 +144,7 @@ def test_rules_are_not_too_eager_in_real_sessions(tmp_path: Path) -> None:
     print(f"\n{size / 1e6:.1f} MB, masks per MB:")
     for (kind, rule), rate in per_mb.items():
         print(f"{rate:8.2f}  {kind.word:12} {rule}")
-    by_kind: Counter[Kind] = Counter()
+    by_kind: defaultdict[Kind, float] = defaultdict(float)
     for (kind, _), rate in per_mb.items():
         by_kind[kind] += rate
     assert {kind.word: rate for kind, rate in by_kind.items() if rate > MOST_PER_MB[kind]} == {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -191,7 +190,7 @@ def _kinds(value: Any) -> Any:
 
 
 def _count(value: Any) -> Any:
-    return len(value) if isinstance(value, Iterable) else value
+    return len(value) if isinstance(value, list | tuple | dict) else value
 
 
 @pytest.mark.parametrize("path", sample(FILES, 12, turn=1), ids=lambda path: path.name)
