@@ -276,7 +276,9 @@ def _persisted(plot: PlantedSession, words: str, near: str) -> None:
     name = f"b{plot.number():05}.txt"
     plot.file(f"tool-results/{name}", f"begin\n{words}\nend\n")
     saved = os.path.join("/srv/tool-results", name)
-    told = f"<persisted-output>\nOutput too large (9KB). Full output saved to: {saved}\n\nPreview:\nbegin\n</persisted-output>"
+    told = (
+        f"<persisted-output>\nOutput too large. Full output saved to: {saved}\n\nPreview:\nbegin\n</persisted-output>"
+    )
     plot.called("Bash", {"command": "make"}, told)
 
 
