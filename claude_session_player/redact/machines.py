@@ -30,7 +30,7 @@ USER_SETTING_ANCHORS: Final = ("user=", "logname=", "username=", "uid=")
 LISTING_ANCHORS: Final = ("r--", "r-x", "rw-", "rwx", "rws")
 IP_ANCHORS: Final = ("10.", "172.", "192.168.", "169.254.", "100.")
 IP6_ANCHORS: Final = ("::",)
-MAC_ANCHORS: Final = (" ether ", "\tether ", "hwaddr ", "lladdr ", "physical address")
+MAC_ANCHORS: Final = ("ether ", "hwaddr ", "lladdr ", "physical address")
 
 _LABEL: Final = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}+)"
 _HOST: Final = rf"{_LABEL}(?:\.{_LABEL}){{0,6}}+(?![A-Za-z0-9_-])"
