@@ -10,7 +10,6 @@ import os
 import re
 from collections import OrderedDict
 from contextlib import suppress
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
@@ -321,7 +320,8 @@ def _as_damaged(text: str, masked: str) -> str:
     """A masked text with the damage that stood in what was masked: the line is as unreadable as it was."""
     if masked == text or _DAMAGE.search(masked) or (damage := _DAMAGE.search(text)) is None:
         return masked
-    at = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, masked, strict=False)))
+    pairs = enumerate(zip(text, masked, strict=False))
+    at = next((number for number, (one, other) in pairs if one != other), min(len(text), len(masked)))
     return masked[:at] + (damage[0] if damage[0] > "\x1f" else "\x01") + masked[at:]
 
 
