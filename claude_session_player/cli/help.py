@@ -152,8 +152,9 @@ def _redaction() -> str:
     from claude_session_player.redact import known_kinds
 
     indent = " " * 27
+    kinds = ", ".join(known_kinds())
     return _REDACTION.format(
-        kinds=fill(", ".join(known_kinds()), 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        kinds=fill(kinds, 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     )
 
 
