@@ -64,7 +64,7 @@ _NOTATION: Final = re.compile(
     | [({\[<].*[)}\]>]                   # <password>, {{ secret }}, [password-1], (none), {token}
     | <.* | \{.* | \[[a-z]+              # cut off before they end
     | ["'`]*                             # nothing in quotes
-    | (.)\1*                             # xxxx, ****, ....
+    | (.)\1*+                            # xxxx, ****, ....
     | [xX*•.…_#?0-]+                     # xxxx-xxxx
     | (?:user|host|person)-\d+           # masks of this package
     | \#[A-Za-z_-].*                     # a selector
@@ -78,7 +78,7 @@ _INSIDE: Final = re.compile(
 _SPLIT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CODE: Final = re.compile(
     r"""
-      [A-Za-z_$]+\d{0,3}(?:(?:[?!]?\.|->|::)[A-Za-z_$]+\d{0,3})+(?:[(\[].*)?   # self.password, process.env.X
+      [A-Za-z_$]++\d{0,3}+(?:(?:[?!]?\.|->|::)[A-Za-z_$]++\d{0,3}+)++(?:[(\[].*)?   # self.password, process.env.X
     | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*[)\]}>][;,.]?      # get_token(), os.environ["X"], list[str]
     | (?:sha\d{1,3}|md5|arn|op|vault):.* | projects/.*       # a digest, the name of a secret somewhere else
     | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[[^\]]{0,40}(?:a-z|A-Z|0-9|\^)).*   # a pattern
@@ -99,12 +99,12 @@ _BARE_CODE: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """What is no secret without quotes."""
-_DOTTED: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+")
+_DOTTED: Final = re.compile(r"[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)++")
 _NUMBER: Final = re.compile(r"[-+~<>≤≥]?[\d.,:/_ -]*[\d%](?:[a-zA-Z%]{1,3}|tokens|chars|bytes)?|0x[0-9a-fA-F]{1,8}")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_VERSION: Final = re.compile(r"[v^~]?\d+(?:\.[\dx]+)+(?:-[a-z]+[.\d]*)?|\d{4}-\d\d-\d\dT?[\d:.Z+-]*")
+_VERSION: Final = re.compile(r"[v^~]?\d++(?:\.[\dx]++)++(?:-[a-z]+[.\d]*)?|\d{4}-\d\d-\d\dT?[\d:.Z+-]*")
 _NUMBERED: Final = re.compile(r"[A-Za-z]+\d{1,2}|\d{1,2}[a-z]{1,3}")
-_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*\d{0,5}[A-Za-z_]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*+\d{0,5}+[A-Za-z_]*+")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
 
 
@@ -339,7 +339,7 @@ _SECRET_NAME: Final = re.compile(
 _HARMLESS_NAME: Final = re.compile(
     r"(?:page|next|previous|prev|cursor|continuation|sync|resume|input|output|cache|max|min|total|eos|bos|pad|unk|sep|cls"
     r"|mask|stop|start|end|special|csrf|xsrf|public|design|syntax|with|without|no|has|is|use|show|forgot|reset|change)"
-    r"_(?:\w+_)?(?:token|password|secret|key)$|(?:^|_)(?:code_challenge|public_key)$"
+    r"_(?:\w{1,80}_)?(?:token|password|secret|key)$|(?:^|_)(?:code_challenge|public_key)$"
 )
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

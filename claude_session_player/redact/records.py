@@ -34,7 +34,7 @@ FREE: Final = frozenset(
 """Keys below which tools and programs decide what keys mean."""
 _BINARY: Final = frozenset(("data", "base64", "content"))
 _SHORTEST_IMAGE: Final = 64
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s_-]*={0,2}\s*")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s_-]*+={0,2}\s*+")
 _DATA_URL: Final = re.compile(r"data:(?:image|application|audio|video|font)/[\w.+-]{1,80};base64,[A-Za-z0-9+/=_-]{64,}")
 DATA_URL_SIGN: Final = ";base64,"
 IMAGE_MARK: Final = "[image removed]"
