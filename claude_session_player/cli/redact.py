@@ -85,7 +85,7 @@ class _RuleToCheck(NamedTuple):
 def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
     """Try the rules of a file on their samples.
 
-    Without FILE, those that are in use in the working directory. Every rule is also tried on up to 1 MB of text that is
+    Without FILE, those that are in use in the working directory. Every rule is also tried on up to 1 MB of text (8 KB for built-in ones) that is
     hard for its pattern. The exit code is 1 if a sample is found that should be ignored or the other way round, or if a
     pattern is too slow; it is 2 if a file is not valid.
     """
@@ -132,14 +132,14 @@ def _builtin_rules() -> Iterator[_RuleToCheck]:
 
 def _check(rules: Sequence[_RuleToCheck]) -> list[RuleCheck]:
     """Try all rules, with a progress bar on a terminal."""
-    from claude_session_player.redact.pattern_speed import WHEN_CHECKED
+    from claude_session_player.redact.pattern_speed import BUILT_IN, WHEN_CHECKED
     from claude_session_player.redact.rule_check import check_rule
 
     bar = start_bar("checking", len(rules), counts_bytes=False) if is_terminal(sys.stderr) else None
     checks = []
     try:
         for one in rules:
-            checks.append(check_rule(one.rule, WHEN_CHECKED))
+            checks.append(check_rule(one.rule, BUILT_IN if one.path is None else WHEN_CHECKED))
             if bar is not None:
                 bar.advance(bar.task_ids[0])
     finally:

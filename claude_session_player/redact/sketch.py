@@ -8,6 +8,7 @@ spellings of characters that JSON escapes.
 from __future__ import annotations
 
 import re
+import warnings
 from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -42,7 +43,9 @@ def sketch(pattern: str) -> Sketch:
     >>> sketch(r"(?<![a-z])ab?c{8,40}+")
     Sketch(head='a', rest='b?c{8,}')
     """
-    parsed = _parser.parse(pattern)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of a user's own rules were reported when they were read
+        parsed = _parser.parse(pattern)
     ignores_case = bool(parsed.state.flags & re.IGNORECASE)
     parts = [text for text, _ in _limited(_from_literal(parsed), ignores_case)]
     ends = next((number for number, text in enumerate(parts) if _CLASS.search(text)), len(parts))
