@@ -193,10 +193,12 @@ class Redactor:
         if self._identity is not None and type(record) is dict:
             self._identity.learn_record(record)
         transform(record, self._learned)
-        if has_secrets:
-            for texts in string_lists(record):
+        for texts in string_lists(record):
+            if has_secrets:
                 self.learn_pieces(texts, "\n")
                 self.learn_pieces(texts, " ")
+            elif self._identity is not None:
+                self._identity.learn(" ".join(texts))
         self._has_secrets = True
 
     def learn_pieces(self, pieces: Sequence[str], separator: str = "") -> None:
@@ -215,7 +217,9 @@ class Redactor:
             self._values.add(find.rule, find.value)
             for piece, end in zip(pieces, ends, strict=True):
                 start = end - len(piece)
-                if find.start < end and start < find.end and not (start <= find.start and find.end <= end):
+                if start < find.start and find.end == end and separator == " " and text[find.start - 1].isalnum():
+                    self._values.add_piece(find.rule, find.value, piece)  # as in `-pSECRET`
+                elif find.start < end and start < find.end and not (start <= find.start and find.end <= end):
                     part = text[max(find.start, start) : min(find.end, end)]
                     self._values.add_piece(find.rule, find.value, part)
 

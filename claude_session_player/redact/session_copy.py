@@ -320,7 +320,8 @@ def _as_damaged(text: str, masked: str) -> str:
     """A masked text with the damage that stood in what was masked: the line is as unreadable as it was."""
     if masked == text or _DAMAGE.search(masked) or (damage := _DAMAGE.search(text)) is None:
         return masked
-    at = len(os.path.commonprefix((text, masked)))
+    pairs = enumerate(zip(text, masked, strict=False))
+    at = next((number for number, (one, other) in pairs if one != other), min(len(text), len(masked)))
     return masked[:at] + (damage[0] if damage[0] > "\x1f" else "\x01") + masked[at:]
 
 
