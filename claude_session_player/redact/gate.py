@@ -79,6 +79,16 @@ def gate_of(patterns: tuple[str, ...]) -> Gate:
     return Gate(patterns)
 
 
+def is_disguised(data: bytes) -> bool:
+    """True for a text in which something may be hidden."""
+    return _disguise_search()(data) is not None
+
+
+@lru_cache(maxsize=1)
+def _disguise_search() -> Any:
+    return _search("|".join(_DISGUISES), _LITTLE_MEMORY)
+
+
 @lru_cache(maxsize=2048)
 def sketch_search(pattern: str) -> Any:
     """The search for the sketch of one pattern."""
