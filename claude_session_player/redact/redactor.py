@@ -80,8 +80,14 @@ class Redactor:
         known: Sequence[KnownValue] = (),
         own: OwnRules | None = None,
         reports_places: bool = True,
+        home: str | None = None,
+        user: str | None = None,
+        host: str | None = None,
     ) -> None:
-        """Without `reports_places`, the report only counts, and copies of sessions are written faster."""
+        """`home`, `user` and `host` are masked from the start, like what texts say about people and machines.
+
+        Without `reports_places`, the report only counts, and copies of sessions are written faster.
+        """
         self.reports_places = reports_places
         self.report = RedactionReport()
         self._keep = KindsToKeep(keep)
@@ -92,7 +98,7 @@ class Redactor:
         self._masks = MaskTable()
         self._known = tuple(known)
         kept = frozenset(kind for kind in Kind if self._keep.has_kind(kind))
-        self._identity = None if self._keeps_identity else Identity(kept)
+        self._identity = None if self._keeps_identity else Identity(kept, home=home, user=user, host=host)
         self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
         """Short texts that were masked before, with their masks."""
         self._has_secrets = True
