@@ -153,7 +153,9 @@ def _redaction() -> str:
 
     indent = " " * 27
     return _REDACTION.format(
-        kinds=fill(", ".join(known_kinds()), 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        kinds=fill(
+            ", ".join(known_kinds()), 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
     )
 
 
