@@ -94,9 +94,7 @@ def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
     if not rules and not form:
         from claude_session_player.redact.own_rules import PROJECT_FILE
 
-        say(
-            f"You have no rules of your own: write some into {PROJECT_FILE}, or check the built-in ones with --builtin."
-        )
+        say(f"You have no rules of your own: write some into {PROJECT_FILE}, or check those built in with --builtin.")
         return 0
     checks = _check(rules)
     failed = [pair for pair in zip(rules, checks, strict=True) if any(pair[1].problems)]
