@@ -86,9 +86,9 @@ class _RuleToCheck(NamedTuple):
 def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
     """Try the rules of a file on their samples.
 
-    Without FILE, the rules in use in the working directory are tried. Every rule is also tried on up to 1 MB of text
-    that is hard for its pattern. The exit code is 1 if a sample is found that should be ignored, or the other way
-    round, or if a pattern is too slow; it is 2 if a file is not valid.
+    Without FILE, the rules in use in the working directory are tried. Every rule is also tried on text that is hard for
+    its pattern, up to 1 MB of it, or 8 KB for built-in rules. The exit code is 1 if a sample is found that should be
+    ignored, or the other way round, or if a pattern is too slow; it is 2 if a file is not valid.
     """
     rules = [*_rules_of(files, is_needed=not builtin), *(_builtin_rules() if builtin else ())]
     if not rules and not form:
@@ -133,14 +133,14 @@ def _builtin_rules() -> Iterator[_RuleToCheck]:
 
 def _check(rules: Sequence[_RuleToCheck]) -> list[RuleCheck]:
     """Try all rules, with a progress bar on a terminal."""
-    from claude_session_player.redact.pattern_speed import WHEN_CHECKED
+    from claude_session_player.redact.pattern_speed import BUILT_IN, WHEN_CHECKED
     from claude_session_player.redact.rule_check import check_rule
 
     bar = start_bar("checking", len(rules), counts_bytes=False) if is_terminal(sys.stderr) else None
     checks = []
     try:
         for one in rules:
-            checks.append(check_rule(one.rule, WHEN_CHECKED))
+            checks.append(check_rule(one.rule, BUILT_IN if one.path is None else WHEN_CHECKED))
             if bar is not None:
                 bar.advance(bar.task_ids[0])
     finally:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.redact.gate import Gate
 
@@ -24,6 +25,8 @@ _CLEAR_BEHIND: Final = frozenset(b"/\" ')\\,;:]>`|\r\n")
 
 IMAGE_SIGNS: Final = ('"base64"', ";base64,")
 _PLAIN: Final = re.compile(r"[/\w.-]+", re.ASCII)
+_LIST: Final = re.compile(rb'\["(?:[^"\\]|\\.){0,200}"\s?,\s?"')
+_BETWEEN_WORDS: Final = re.compile(rb'(?<!\\)",\s?"')
 _MOST_FOR_A_TABLE: Final = 16 << 10
 """Bytes of patterns: the automaton that is fastest takes longer to build than it saves with more of them."""
 
@@ -65,8 +68,9 @@ class LineSieve:
         data = b"".join(lines)
         ends = list(accumulate(map(bytes.__len__, lines)))
         result = bytearray(len(lines))
-        for number in self._gate.admitted(data, ends) if self._gate is not None else ():
-            result[number] = DECODED
+        if self._gate is not None:
+            for number in (*self._gate.admitted(data, ends), *self._lists(self._gate, lines, data, ends)):
+                result[number] = DECODED
         number = 0
         for pattern, start, end in self._find(data.lower()):
             while start >= ends[number]:
@@ -74,6 +78,17 @@ class LineSieve:
             if result[number] < NAMED:
                 result[number] = KNOWN if self._is_known(data, pattern, start, end) else NAMED
         return result
+
+    @staticmethod
+    def _lists(gate: Gate, lines: Sequence[bytes], data: bytes, ends: Sequence[int]) -> Iterator[int]:
+        """The numbers of lines with lists of words in which rules may find something when the words are joined."""
+        last = -1
+        for match in _LIST.finditer(data):
+            number = bisect_right(ends, match.start())
+            if number != last:
+                last = number
+                if gate.admits(_BETWEEN_WORDS.sub(b" ", lines[number])):
+                    yield number
 
     def _is_known(self, data: bytes, pattern: int, start: int, end: int) -> bool:
         """True for a known value with clear borders."""

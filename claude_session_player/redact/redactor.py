@@ -97,6 +97,8 @@ class Redactor:
         """Short texts that were masked before, with their masks."""
         self._has_secrets = True
         """False while texts are looked at in which no rule finds anything."""
+        self._has_scanned_any = False
+        """True once a text was seen in which rules find something, or something may be hidden."""
         self._homes_known_at: tuple[int, int] | None = None
         self._known_homes: list[tuple[bytes, Rule, str]] = []
         self._learned_sieve: tuple[tuple[int, int], LineSieve] | None = None
@@ -187,17 +189,24 @@ class Redactor:
             for find in self._scanner.finds_as_is(unnumbered) if lines else ():
                 self._values.add(find.rule, find.value)
 
-    def learn_record(self, record: Any, *, has_secrets: bool = True) -> None:
-        """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it."""
+    def learn_record(self, record: Any, *, has_secrets: bool = True) -> bool:
+        """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it.
+
+        False if rules find nothing in any of its texts, and nothing is hidden in them.
+        """
         self._has_secrets = has_secrets
+        self._has_scanned_any = False
         if self._identity is not None and type(record) is dict:
             self._identity.learn_record(record)
         transform(record, self._learned)
-        if has_secrets:
-            for texts in string_lists(record):
+        for texts in string_lists(record):
+            if has_secrets:
                 self.learn_pieces(texts, "\n")
                 self.learn_pieces(texts, " ")
+            elif self._identity is not None:
+                self._identity.learn(" ".join(texts))
         self._has_secrets = True
+        return self._has_scanned_any
 
     def learn_pieces(self, pieces: Sequence[str], separator: str = "") -> None:
         """Learn what stands in several texts that belong together, but in none of them alone."""
@@ -209,13 +218,16 @@ class Redactor:
             ends.append(at)
             at += len(separator)
         scan = self._scanner.scan(text)
+        self._has_scanned_any |= scan is not NOTHING
         if self._identity is not None:
             self._identity.learn(text if scan.cleaned is None else scan.cleaned.text)
         for find in scan.finds:
             self._values.add(find.rule, find.value)
             for piece, end in zip(pieces, ends, strict=True):
                 start = end - len(piece)
-                if find.start < end and start < find.end and not (start <= find.start and find.end <= end):
+                if start < find.start and find.end == end and separator == " " and text[find.start - 1].isalnum():
+                    self._values.add_piece(find.rule, find.value, piece)  # as in `-pSECRET`
+                elif find.start < end and start < find.end and not (start <= find.start and find.end <= end):
                     part = text[max(find.start, start) : min(find.end, end)]
                     self._values.add_piece(find.rule, find.value, part)
 
@@ -333,11 +345,15 @@ class Redactor:
     def _secrets(self, text: str, key: str) -> Scan:
         if not self._has_secrets:
             return NOTHING
-        finds, cleaned = self._scanner.scan(text)
+        scan = self._scanner.scan(text)
+        finds, cleaned = scan
         if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
+        if scan is NOTHING and not finds:
+            return NOTHING
         if finds and self._own is not None:
             finds = self._own.not_allowed(finds, text)
+        self._has_scanned_any = True
         return Scan(finds, cleaned)
 
     # --- events ---------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def redacted(path: Path, target: Path, redactor: Redactor | None = None) -> byte
 
 
 def audit(path: Path) -> Any:
-    """What became of the lines of a file. Where in a file or a line something stands, depends on the length of masks."""
+    """What became of the lines of a file, without places in bytes, which depend on the length of masks."""
     account = replay(str(path)).account
     issues = [(issue.line, re.sub(r"\d+", "0", issue.reason)) for issue in account.issues]
     return account.outcomes, issues, account.unknown_events, account.first_seen

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.redact.outputs import known_file
-from tests.redact.places import IMAGE, PLACES, PlantedSession, Where, image_data
+from tests.redact.places import IMAGE, PLACES, WORDS, PlantedSession, Where, image_data
 from tests.redact.planted import (
     DISGUISES,
     WORD,
@@ -95,8 +95,11 @@ def _planted(folder: Path, supply: _Supply, each: int, number: int) -> Garden:
 
 
 def _fits(seed: Seed, where: Where) -> bool:
-    """An encoded directory is not known by its halves: the names in it may be anything."""
-    return (seed.is_one_line or not where.one_line) and not (where.splits and seed.name == "project directory")
+    """A name is not known by its halves, nor is an encoded directory: the names in it may be anything."""
+    is_cut = where.splits or where.name == WORDS
+    return (seed.is_one_line or not where.one_line) and not (
+        is_cut and seed.name in ("project directory", "git author")
+    )
 
 
 def _plant(supply: _Supply, where: Where, near: str, source: random.Random) -> Plant:

@@ -15,6 +15,7 @@ from tests.stores import StoreBuilder
 
 MAIN: Final = "1f2e3d4c-0001-4000-8000-000000000001"
 IMAGE: Final = "image"
+WORDS: Final = "words of a command"
 _PIXEL: Final = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(160))
 
 
@@ -209,7 +210,7 @@ _simple("search", lambda plot, words, near: plot.called("Grep", {"pattern": word
 _simple("task", lambda plot, words, near: plot.agent("Nothing there.", words))
 
 
-@_place("words of a command", one_line=True)
+@_place(WORDS, one_line=True)
 def _words(plot: PlantedSession, words: str, near: str) -> None:
     plot.called("mcp__tea__run", {"command": words.split(" ")})
 
@@ -275,7 +276,9 @@ def _persisted(plot: PlantedSession, words: str, near: str) -> None:
     name = f"b{plot.number():05}.txt"
     plot.file(f"tool-results/{name}", f"begin\n{words}\nend\n")
     saved = os.path.join("/srv/tool-results", name)
-    told = f"<persisted-output>\nOutput too large (9KB). Full output saved to: {saved}\n\nPreview:\nbegin\n</persisted-output>"
+    told = (
+        f"<persisted-output>\nOutput too large. Full output saved to: {saved}\n\nPreview:\nbegin\n</persisted-output>"
+    )
     plot.called("Bash", {"command": "make"}, told)
 
 

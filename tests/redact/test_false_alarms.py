@@ -1,4 +1,4 @@
-"""What is no secret stays as it is: ids, hashes, lock files, pictures, code, placeholders; and few masks in real sessions.
+"""What is no secret stays: ids, hashes, lock files, pictures, code, placeholders; and real sessions get few masks.
 
 `pytest -s` prints the masks per MB by rule.
 """
@@ -51,14 +51,14 @@ ALONE: Final = {
     "json ids": '{"id": "msg_01{a22}", "requestId": "req_011{a21}", "tool_use_id": "toolu_01{a22}", "uuid": "{uuid}"}',
     "npm": '"node_modules/tea": {\n  "version": "4.17.21",\n  "resolved": "https://registry.npmjs.org/tea/-/tea-4.17.21.tgz",'
     '\n  "integrity": "sha512-{b86}==",\n  "license": "MIT"\n}',
-    "pnpm": "  /tea@4.17.21:\n    resolution: {integrity: sha512-{b86}==}\n    engines: {node: '>=6.9.0'}\n    dev: true\n",
+    "pnpm": "  /tea@4.17.21:\n    resolution: {integrity: sha512-{b86}==}\n    engines: {node: '>=6'}\n    dev: true\n",
     "yarn": 'tea@^4.17.21:\n  version "4.17.21"\n  resolved "https://registry.yarnpkg.com/tea/-/tea-4.17.21.tgz#{h40}"\n'
     "  integrity sha512-{b86}==\n",
     "yarn berry": '"tea@npm:^4.17.21":\n  version: 4.17.21\n  checksum: 10/{h128}\n  languageName: node\n',
     "cargo": '[[package]]\nname = "tea"\nversion = "1.0.0"\nsource = "registry+https://github.com/rust-lang/crates.io-index"'
     '\nchecksum = "{h64}"\n',
     "poetry": 'files = [\n    {file = "tea-1.0-py3-none-any.whl", hash = "sha256:{h64}"},\n]\ncontent-hash = "{h64}"\n',
-    "uv": 'sdist = { url = "https://files.pythonhosted.org/packages/{h2}/{h2}/{h60}/tea-1.0.tar.gz", hash = "sha256:{h64}"'
+    "uv": 'sdist = { url = "https://files.pythonhosted.org/packages/{h2}/{h2}/{h60}/tea.tar.gz", hash = "sha256:{h64}"'
     ", size = 71234 }",
     "requirements": "tea==1.0 \\\n    --hash=sha256:{h64} \\\n    --hash=sha256:{h64}\n",
     "go": "golang.org/x/tea v0.3.0 h1:{b43}=\ngolang.org/x/tea v0.3.0/go.mod h1:{b43}=\n",
@@ -76,7 +76,7 @@ CODE: Final = (
     "password = getpass.getpass()\ntoken = os.environ['API_TOKEN']\nsecret = config.get('secret')\n",
     "const token = await getToken();\nconst { apiKey, secret } = process.env;\nthis.password = props.password;\n",
     'let api_key = std::env::var("API_KEY")?;\nlet token: &str = args.token.as_deref().unwrap_or_default();\n',
-    "if (!password) throw new Error('password required');\npasswordInput.addEventListener('change', onPasswordChange)\n",
+    "if (!password) throw new Error('password required');\npasswordInput.addEventListener('change', onChange)\n",
     "token_count = len(tokens)\nmax_tokens: 4096\ninput_tokens=12345678 output_tokens=87654321\n",
     'type Credentials struct {\n\tPassword string `json:"password"`\n\tToken    *Token `json:"token,omitempty"`\n}\n',
     "password VARCHAR(255) NOT NULL,\napi_key_hash CHAR(64),\ntoken_expires_at TIMESTAMP\n",

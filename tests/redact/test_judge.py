@@ -64,7 +64,7 @@ def described(found: list[dict[str, Any]]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def gardens(tmp_path_factory: pytest.TempPathFactory) -> list[Garden]:
-    return list(planted_sessions(tmp_path_factory.mktemp("gardens"), 6, 4))
+    return list(planted_sessions(tmp_path_factory.mktemp("gardens"), 2, 8))
 
 
 def test_the_judge_finds_secrets_in_planted_sessions_and_none_when_they_are_redacted(

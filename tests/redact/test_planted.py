@@ -27,6 +27,8 @@ ONLY_COPIED: Final = {
 """Places of which no command prints what stands there; it is in copies of the files."""
 BACKUP: Final = "backup of a file"
 """Is not copied: it lies elsewhere in the store. Commands print it."""
+PROJECT: Final = "project"
+"""`secrets` tells people at this machine where their sessions are."""
 CUT: Final = {where.name for where in PLACES if where.splits}
 """Places that cut what stands there: of a password, no part is seen."""
 
@@ -43,7 +45,8 @@ def written(garden: Garden, work: Path, options: Sequence[str], lines: int | Non
 
 def all_leaks(garden: Garden, written: Iterable[Output]) -> list[Leak]:
     search = LeakSearch(garden.plants)
-    return [leak for output in written for leak in search.leaks(output.name, output.text)]
+    leaks = [leak for output in written for leak in search.leaks(output.name, output.text)]
+    return [leak for leak in leaks if not (leak.plant.place == PROJECT and leak.output.startswith("secrets "))]
 
 
 def redaction(garden: Garden) -> list[str]:
