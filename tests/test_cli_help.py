@@ -11,6 +11,7 @@ import pytest
 from claude_session_player import errors
 from claude_session_player.cli.app import COMMANDS, GROUPS, app
 from claude_session_player.cli.help import EXIT_CODES, TOPICS
+from claude_session_player.redact import known_kinds
 from claude_session_player.util.dirs import PROGRAM
 from tests.program import csp
 
@@ -33,6 +34,7 @@ DIFFERENCES = {
     "--output": "repair needs it, and does not overwrite",
     "--play": "play what the command is about: the demo, or one of the sessions that find found",
     "--project": "memories belong to a project, too",
+    "--redact": "export does so unless told otherwise",
     "--root": "restore writes to one store, and creates it",
     "--since": "another word for --from",
     "--sort": "facts about sessions, or how well and when they match a query",
@@ -129,6 +131,13 @@ def test_a_topic_is_a_page_of_80_columns(topic: str) -> None:
     lines = done.stdout.decode().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 80
+
+
+def test_the_page_about_redaction_names_everything_that_can_be_kept() -> None:
+    page = TOPICS["redaction"][1]()
+    words = {word.rstrip(",") for word in page.split()}
+    assert set(known_kinds()) <= words
+    assert len(page.splitlines()) <= 40
 
 
 def test_help_of_a_command_is_its_help_page() -> None:

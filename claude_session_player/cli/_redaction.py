@@ -34,7 +34,7 @@ _INPUT: Final = "input"
 """The directory for what can be read only once, until it was copied."""
 _FIELDS: Final = ("redact", "redaction_report", "keep", "known", "rules")
 _KEEP_HELP: Final = "Do not mask this: identity, images, or a kind like email or cookie; repeatable."
-_KNOWN_HELP: Final = "Mask the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable."
+_KNOWN_HELP: Final = "Also mask the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable."
 _RULES_HELP: Final = "Use the rules of this file; repeatable. Default: redact.toml of the project and the user."
 
 
@@ -217,7 +217,7 @@ def _options(*, default: bool | None) -> list[Decorator]:
             default=default,
             help=f"Mask secrets, names of people and machines, and images (see 'help redaction'). Default: {which}.",
         ),
-        click.option("--redaction-report", metavar="FILE", help="Write to this file what was masked where, as JSON."),
+        click.option("--redaction-report", metavar="FILE", help="Write what was masked where to this file, as JSON."),
         click.option("--keep", multiple=True, metavar="KIND", callback=_kinds, help=_KEEP_HELP),
         click.option("--known", multiple=True, metavar="FILE", help=_KNOWN_HELP),
         click.option("--rules", multiple=True, metavar="FILE", help=_RULES_HELP),

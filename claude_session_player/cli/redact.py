@@ -46,14 +46,15 @@ class _Commands(click.Group):
     subcommand_metavar="[copy|check] [ARGS]...",
     epilog=examples(
         ("redact latest -o shared/", "short for: csp redact copy latest -o shared/"),
-        ("redact check", "try the rules of your own"),
+        ("redact check", "try your own rules"),
     ),
 )
 def command() -> None:
     """Write a redacted copy of a session, or check rules.
 
-    Secrets, names of people and machines, and images are masked. For anything else, write rules of your own into a file
-    redact.toml in the directory .claude-session-player of a project, or in your settings directory.
+    Secrets, names of people and machines, and images are masked: see 'help redaction'. To mask anything else, write
+    rules of your own into .claude-session-player/redact.toml in a project, or into redact.toml in your settings
+    directory.
     """
 
 
@@ -85,15 +86,15 @@ class _RuleToCheck(NamedTuple):
 def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
     """Try the rules of a file on their samples.
 
-    Without FILE, those that are in use in the working directory. Every rule is also tried on up to 1 MB of text (8 KB for built-in ones) that is
-    hard for its pattern. The exit code is 1 if a sample is found that should be ignored or the other way round, or if a
-    pattern is too slow; it is 2 if a file is not valid.
+    Without FILE, the rules in use in the working directory are tried. Every rule is also tried on text that is hard for
+    its pattern, up to 1 MB of it, or 8 KB for built-in rules. The exit code is 1 if a sample is found that should be
+    ignored, or the other way round, or if a pattern is too slow; it is 2 if a file is not valid.
     """
     rules = [*_rules_of(files, is_needed=not builtin), *(_builtin_rules() if builtin else ())]
     if not rules and not form:
         from claude_session_player.redact.own_rules import PROJECT_FILE
 
-        say(f"There are no rules of your own: write some into {PROJECT_FILE}, or see --builtin.")
+        say(f"You have no rules of your own: write some into {PROJECT_FILE}, or check those built in with --builtin.")
         return 0
     checks = _check(rules)
     failed = [pair for pair in zip(rules, checks, strict=True) if any(pair[1].problems)]

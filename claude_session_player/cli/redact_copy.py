@@ -24,9 +24,9 @@ _PASSES: Final = 2
 
 @click.command(
     epilog=examples(
-        ("redact latest -o shared/", "the session and everything beside it"),
-        ("redact 1f2e -o tea.jsonl", "the same under another name"),
-        ("redact 1f2e -o tea.jsonl --known .env", "mask the values of a file, too"),
+        ("redact latest -o shared/", "the session and all that belongs to it"),
+        ("redact 1f2e -o tea.jsonl", "the same, under another name"),
+        ("redact 1f2e -o tea/ --known .env", "also mask the values of a file"),
     )
 )
 @ref_argument
@@ -35,7 +35,7 @@ _PASSES: Final = 2
     "--output",
     required=True,
     metavar="DIR|FILE",
-    help="Write to this directory, or to this file. Sub-agents and outputs go beside it.",
+    help="Write to this directory, or to this file; sub-agents and tool results go beside it.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 @redaction_options(default=None)
@@ -44,9 +44,9 @@ def command(ref: str, output: str, force: bool, stores: StoreOptions, redaction:
     """Write a redacted copy of a session.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The copy has the same lines and ids, and can
-    be played, searched and shown like the original; secrets, names of people and machines, and images are masked. Its
-    sub-agents, their descriptions and the outputs of its tools are copied, too. The original is not changed, and
-    nothing is written into a store.
+    be played, searched and shown like the original; secrets, names of people and machines, and images are masked (see
+    'help redaction'). Sub-agents, their descriptions and large tool results are copied, too. The original is not
+    changed, and nothing is written into a store.
     """
     from claude_session_player.errors import AlreadyThere, NoSuchSession
     from claude_session_player.redact import write_copy

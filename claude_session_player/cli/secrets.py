@@ -74,7 +74,7 @@ class NotAudited(SessionError):
     "--known",
     multiple=True,
     metavar="FILE",
-    help="Look for the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable.",
+    help="Also look for the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable.",
 )
 @click.option(
     "--rules",
@@ -82,7 +82,7 @@ class NotAudited(SessionError):
     metavar="FILE",
     help="Use the rules of this file; repeatable. Default: redact.toml of the project and the user.",
 )
-@click.option("--deep", "is_deep", is_flag=True, help="Let kingfisher look, too: slower, and it knows more providers.")
+@click.option("--deep", "is_deep", is_flag=True, help="Let kingfisher look, too: slower, but it knows more providers.")
 @click.option("--details", "has_details", is_flag=True, help="List the places, session by session. Default with REF.")
 @click.option("--quiet", "is_quiet", is_flag=True, help="Print nothing if nothing was found.")
 @filter_options
@@ -107,7 +107,7 @@ def command(
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. Instead of naming sessions, select them with
     filters or --all. Sub-agents, large tool results and workflow runs are read with their session. Secrets are never
-    printed: masks like [anthropic-key-1] tell them apart, and mean something else in the next run.
+    printed: masks like [anthropic-key-1] tell them apart, and stand for others in the next run.
 
     Exit codes: 0 nothing found, 1 secrets found, 2 something cannot be read or does not exist.
     """
@@ -203,7 +203,7 @@ def _print_report(report: SecretsReport, found: Sequence[Secret], *, has_details
         if not has_details:
             note("--details lists the places")
         note(
-            "whoever could read these sessions could use these secrets: replace them where they are valid; "
+            "whoever could read these sessions could use these secrets: revoke them and make new ones; "
             f"'{PROGRAM} clean' removes sessions"
         )
 

@@ -51,7 +51,7 @@ def test_all_sessions_are_summed_up_by_secret(builder: StoreBuilder) -> None:
     assert rows["[password-1]"].split()[1:4] == ["password", "1", "1"]
     assert lines[-1].startswith("1 API key and 1 password in 2 of 3 sessions, 5 places (3 files, ")
     assert b"--details lists the places" in done.stderr
-    assert b"replace them where they are valid" in done.stderr
+    assert b"revoke them and make new ones" in done.stderr
 
 
 def test_a_named_session_is_told_place_by_place(builder: StoreBuilder) -> None:
