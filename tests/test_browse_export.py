@@ -19,7 +19,7 @@ from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import default_export_dir
 from tests.browsing import browse, export_message, kettles
 from tests.players import notice
-from tests.program import PATIENCE, csp
+from tests.program import PATIENCE, export_as_is
 from tests.screens import LARGE, SMALL, check_picture, text_of, until
 from tests.stores import AGENT, ONE, THREE, StoreBuilder
 
@@ -94,7 +94,7 @@ def test_what_is_written_is_what_export_writes(
 
     browse(builder, script, words=id)
     written = (tmp_path / f"{id}{suffix}").read_bytes()
-    assert written == csp("export", id, "--format", format, "--root", builder.root).stdout
+    assert written == export_as_is(id, "--format", format, "--root", builder.root).stdout
     assert len(written.splitlines()) > 1
 
 

@@ -8,12 +8,12 @@ import shutil
 import sys
 import tempfile
 from dataclasses import dataclass
-from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import click
 
-from claude_session_player.cli._options import Decorator, Function, is_given
+from claude_session_player.cli._options import Redaction
 from claude_session_player.cli._output import encode_json, note, say, start_bar, warn
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.terminal import is_terminal
@@ -32,21 +32,21 @@ _LONG_COPY: Final = 32 << 20
 _PASSES: Final = 2
 _INPUT: Final = "input"
 """The directory for what can be read only once, until it was copied."""
-_FIELDS: Final = ("redact", "redaction_report", "keep", "known", "rules")
-_KEEP_HELP: Final = "Do not mask this: identity, images, or a kind like email or cookie; repeatable."
-_KNOWN_HELP: Final = "Also mask the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable."
-_RULES_HELP: Final = "Use the rules of this file; repeatable. Default: redact.toml of the project and the user."
 
 
 @dataclass(frozen=True)
-class RedactionOptions:
-    """What is masked, and where that is reported."""
+class RedactionOptions(Redaction):
+    """What is masked, and where that is reported. Raises `BadParameter` and `AlreadyThere`."""
 
-    redact: bool
+    is_on: ClassVar[bool] = True
     redaction_report: str | None
     keep: tuple[str, ...]
     known: tuple[str, ...]
     rules: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", _kinds(self.keep))
+        self._check_report()
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -67,7 +67,7 @@ class RedactionOptions:
             host=platform.node(),
         )
 
-    def check_report(self) -> None:
+    def _check_report(self) -> None:
         """Refuse a report file that exists. Raises `AlreadyThere`."""
         from claude_session_player.errors import AlreadyThere
 
@@ -76,15 +76,13 @@ class RedactionOptions:
             raise AlreadyThere(f"{path} already exists: name another file for the report")
 
     def session(self, session: Session) -> Session:
-        """The redacted copy of a session; without `--redact` the session itself."""
-        return self._copies(session.file.stamp.size).copy_of(session) if self.redact else session
+        """The redacted copy of a session."""
+        return self._copies(session.file.stamp.size).copy_of(session)
 
     def source(self, source: SessionSource, store: Store | None = None) -> SessionSource:
         """The same for a session that was found, or is on standard input."""
         from claude_session_player.cli._refs import SessionSource, check_file
 
-        if not self.redact:
-            return source
         if source.found is None and source.inline is None and source.path is not None and os.path.isfile(source.path):
             check_file(source.path, source.name)
             file = self._copies(os.path.getsize(source.path)).copy_of_file(source.path, source.name)
@@ -116,24 +114,19 @@ class RedactionOptions:
     @property
     def words(self) -> list[str]:
         """The options that let another command redact in the same way."""
-        if not self.redact:
-            return []
         lists = (("--keep", self.keep), ("--known", self.known), ("--rules", self.rules))
         return ["--redact", *(word for name, values in lists for value in values for word in (name, value))]
 
-    @property
-    def store_of_copies(self) -> Store | None:
-        """The store of the copies; `None` without `--redact`."""
-        return self._store if self.redact else None
+    def store(self, store: Store) -> Store:
+        """The store of the copies."""
+        return self._store
 
     def masked(self, text: str) -> str:
-        """A text that goes out beside a session; without `--redact` the text itself."""
-        return self.redactor.text(text) if self.redact else text
+        """The same text with masks."""
+        return self.redactor.text(text)
 
     def finish(self) -> int:
         """Tell how much was masked, and write the report; returns 1 if anything could not be read, else 0."""
-        if not self.redact:
-            return 0
         unread = self._store.unread if "_store" in self.__dict__ else []
         if unread:
             warn(printable(f"not read, and left out: {', '.join(unread)}"))
@@ -186,61 +179,14 @@ class RedactionOptions:
         return Store.open(cache=None, required=False).at(path)
 
 
-def redaction_options(*, default: bool | None) -> Decorator:
-    """`--redact` and what belongs to it, as the parameter `redaction`; at the end it is told what was masked.
-
-    With `None` as the default, there is no way not to redact.
-    """
-
-    def decorate(function: Function) -> Function:
-        @wraps(function)
-        def with_redaction(**given: object) -> object:
-            redaction = _options_of({field: given.pop(field, default is None) for field in _FIELDS})
-            redaction.check_report()
-            result = function(**given, redaction=redaction)
-            code = redaction.finish()
-            return code or result
-
-        decorated: Function = with_redaction
-        for option in reversed(_options(default=default)):
-            decorated = option(decorated)
-        return decorated
-
-    return decorate
-
-
-def _options(*, default: bool | None) -> list[Decorator]:
-    which = "--redact" if default else "--no-redact, unless one of the next four is given"
-    options: list[Decorator] = [
-        click.option(
-            "--redact/--no-redact",
-            default=default,
-            help=f"Mask secrets, names of people and machines, and images (see 'help redaction'). Default: {which}.",
-        ),
-        click.option("--redaction-report", metavar="FILE", help="Write what was masked where to this file, as JSON."),
-        click.option("--keep", multiple=True, metavar="KIND", callback=_kinds, help=_KEEP_HELP),
-        click.option("--known", multiple=True, metavar="FILE", help=_KNOWN_HELP),
-        click.option("--rules", multiple=True, metavar="FILE", help=_RULES_HELP),
-    ]
-    return options if default is not None else options[1:]
-
-
-def _options_of(values: dict[str, object]) -> RedactionOptions:
-    ctx = click.get_current_context()
-    given = [field for field in _FIELDS[1:] if is_given(ctx, field)]
-    if given and not values["redact"]:
-        if is_given(ctx, "redact"):
-            raise click.UsageError(f"--{given[0].replace('_', '-')} needs --redact")
-        values["redact"] = True
-    return RedactionOptions(**values)  # type: ignore[arg-type]
-
-
-def _kinds(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _kinds(values: Iterable[str]) -> tuple[str, ...]:
+    """The kinds to keep, as they were typed: separated by commas, or one after the other."""
     from claude_session_player.redact import known_kinds
 
     words = [word.strip().casefold() for value in values for word in value.split(",") if word.strip()]
-    known = known_kinds() if words else ()
+    known = known_kinds()
     for word in words:
         if word not in known:
-            raise click.BadParameter(f"{printable(display_path(word))!r} is not one of {', '.join(known)}")
+            text = printable(display_path(word))
+            raise click.BadParameter(f"{text!r} is not one of {', '.join(known)}", param_hint="'--keep'")
     return tuple(words)

@@ -13,19 +13,17 @@ import click
 
 from claude_session_player import export
 from claude_session_player.cli._options import (
-    TIMING_FIELDS,
     archive_options,
     collect_options,
     examples,
     format_option,
     is_given,
-    timing_options,
+    redaction_options,
     utc_option,
     whole_view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, start_bar, stdout, warn, warn_line_issues
-from claude_session_player.cli._player_options import RICH, SCREEN
-from claude_session_player.cli._redaction import redaction_options
+from claude_session_player.cli._player_options import RICH, SCREEN, TIMING_FIELDS, timing_options
 from claude_session_player.cli._refs import buffer_session, find_source, load_screen, open_events, ref_argument
 from claude_session_player.errors import AlreadyThere, SessionError
 from claude_session_player.player import POSITION_HELP, parse_position
@@ -37,8 +35,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from claude_session_player.cli._options import StoreOptions
-    from claude_session_player.cli._redaction import RedactionOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._refs import SessionSource
     from claude_session_player.export import Format
     from claude_session_player.export.asciicast import RecordingSetup
@@ -187,7 +184,7 @@ def command(
     timing: Timing,
     terminal: TerminalOptions,
     stores: StoreOptions,
-    redaction: RedactionOptions,
+    redaction: Redaction,
 ) -> None:
     """Write a session as text, JSON, a recording or a picture.
 

@@ -13,15 +13,14 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     is_given,
-    is_in_span,
     json_options,
     moment_filter_options,
     pager_option,
+    redaction_options,
     store_options,
     utc_option,
 )
 from claude_session_player.cli._output import LINES, print_drawn, print_pages, print_records, say, stdout, warn
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import find_session, needs_store, ref_argument
 from claude_session_player.files import ContentNote, GapReason, RebuiltFile
 from claude_session_player.store import Filter
@@ -32,9 +31,8 @@ from claude_session_player.util.text import ELLIPSIS, display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.files import LineRange, PartialText, RecordedTouch, TouchCounts, TouchedFile
     from claude_session_player.store import Session, Store
 
@@ -116,7 +114,7 @@ def command(
     filter: Filter,
     form: JsonForm | None,
     stores: StoreOptions,
-    redaction: RedactionOptions,
+    redaction: Redaction,
 ) -> int:
     """List files a session touched, or print one of them.
 
@@ -195,7 +193,7 @@ def _print_history(
     filter: Filter,
     form: JsonForm | None,
     stores: StoreOptions,
-    redaction: RedactionOptions,
+    redaction: Redaction,
 ) -> int:
     if extra is not None:
         raise click.UsageError("--all needs no REF: files --all PATH")
@@ -204,7 +202,7 @@ def _print_history(
     with stores.open() as store:
         path = _full_path(given)
         touches = _touches(store, path, options, filter)
-        if redaction.redact:
+        if redaction.is_on:
             copies = redaction.copies_of({touch.session.head.path: touch.session for touch in touches}.values())
             touches = _touches(copies, redaction.masked(path), options, filter)
         if form:
@@ -237,7 +235,7 @@ def _touches(store: Store, path: str, options: FilesOptions, filter: Filter) -> 
         for touch in found
         if (not options.only or touch.what in options.only)
         and (touch.diff or not options.diff)
-        and is_in_span(filter, touch.time)
+        and filter.includes(touch.time)
     )
     return islice(chosen, filter.limit)
 

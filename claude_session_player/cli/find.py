@@ -16,6 +16,7 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     json_options,
+    redaction_options,
     search_filter_options,
     utc_option,
 )
@@ -32,7 +33,6 @@ from claude_session_player.cli._output import (
     say,
     stdout,
 )
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.search import HITS_SHOWN, ORDERS, SearchOptions
 from claude_session_player.store import Filter
 from claude_session_player.util import humanize
@@ -43,9 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.cli._hits import HitPrinter
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.search import Hits, SearchReport, SessionHits
     from claude_session_player.store import Session, Store
 
@@ -179,7 +178,7 @@ class _QueryCommand(click.Command):
 @utc_option
 @archive_options
 def command(
-    options: FindOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions, redaction: RedactionOptions
+    options: FindOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions, redaction: Redaction
 ) -> int:
     """Search prompts, responses, tool calls and results.
 
@@ -191,7 +190,7 @@ def command(
     the files. The exit code is 0 even if nothing matches. 'search' is another name for this command.
     """
     _refuse_combinations(options, form)
-    if options.play and redaction.redact:
+    if options.play and redaction.is_on:
         raise click.UsageError("--play and --redact are mutually exclusive: use --show")
     wanted = SearchOptions(
         filter=filter._replace(limit=None, offset=0),
@@ -206,7 +205,7 @@ def command(
         for problem in hits.report.problems:
             store.note(problem)
         ids = [file.id for file in store.last_files()]
-        if redaction.redact and hits and not options.show:
+        if redaction.is_on and hits and not options.show:
             hits = _search_copies(hits, options, wanted, filter, redaction)
             filter = filter._replace(offset=0)
             stores = replace(stores, roots=tuple(map(redaction.masked, stores.roots)))
@@ -264,7 +263,7 @@ def _search(store: Store, options: FindOptions, wanted: SearchOptions) -> Hits:
 
 
 def _search_copies(
-    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: RedactionOptions
+    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: Redaction
 ) -> Hits:
     """Search again in redacted copies of the sessions that are shown: only what they still say is found."""
     groups = list(hits) if options.is_counting or options.ids else _page(list(hits), filter)

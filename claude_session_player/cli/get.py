@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import archive_options, collect_options, examples, json_options, utc_option
+from claude_session_player.cli._options import (
+    archive_options,
+    collect_options,
+    examples,
+    json_options,
+    redaction_options,
+    utc_option,
+)
 from claude_session_player.cli._output import (
     EVENT_LIST,
     LINES,
@@ -22,7 +29,6 @@ from claude_session_player.cli._output import (
     print_records,
     stdout,
 )
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import SessionSource, find_session, find_source, needs_store, ref_argument
 from claude_session_player.errors import CannotRead
 from claude_session_player.util import humanize
@@ -34,9 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.store import Session
 
 EventRange = tuple[int | None, int | None]
@@ -95,9 +100,7 @@ get_options = collect_options(
 @redaction_options(default=False)
 @utc_option
 @archive_options
-def command(
-    ref: str, options: GetOptions, form: JsonForm | None, stores: StoreOptions, redaction: RedactionOptions
-) -> None:
+def command(ref: str, options: GetOptions, form: JsonForm | None, stores: StoreOptions, redaction: Redaction) -> None:
     """Show one session with its sub-agents and events.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. --json prints one object, with the events in

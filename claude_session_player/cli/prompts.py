@@ -15,14 +15,13 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     headless_option,
-    is_in_span,
     json_options,
     moment_filter_options,
     pager_option,
+    redaction_options,
     utc_option,
 )
 from claude_session_player.cli._output import print_drawn, print_pages, print_pieces, print_records, say, stdout
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.util.humanize import local_time
 from claude_session_player.util.terminal import is_terminal
@@ -32,9 +31,8 @@ from claude_session_player.util.times import local_now
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.cli._redaction import RedactionOptions
     from claude_session_player.store import Filter, Session, Store
     from claude_session_player.transcript import TypedPrompt
 
@@ -90,7 +88,7 @@ def command(
     filter: Filter,
     form: JsonForm | None,
     stores: StoreOptions,
-    redaction: RedactionOptions,
+    redaction: Redaction,
 ) -> None:
     """List the prompts that people typed, newest first.
 
@@ -114,7 +112,7 @@ def command(
 
 
 def _selected(
-    store: Store, ref: str | None, options: PromptOptions, filter: Filter, redaction: RedactionOptions
+    store: Store, ref: str | None, options: PromptOptions, filter: Filter, redaction: Redaction
 ) -> Iterator[TypedPrompt]:
     """The prompts that the options select; a session is read when its prompts are needed."""
     from claude_session_player.transcript import all_prompts, session_prompts
@@ -133,7 +131,7 @@ def _selected(
         for prompt in all_prompts(sessions, store.note, newest_first=not filter.reverse, by_time=by_time, read=read)
         if (options.commands or not prompt.is_command)
         and (filter.include_headless or not prompt.is_headless)
-        and is_in_span(filter, prompt.time)
+        and filter.includes(prompt.time)
     )
     return islice(prompts, filter.limit)
 

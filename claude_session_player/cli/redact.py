@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.redact.rule import Rule
-    from claude_session_player.redact.rule_check import RuleCheck
+    from claude_session_player.redact import Rule, RuleCheck
 
 _DEFAULT: Final = "copy"
 _HELP: Final = ("--help", "-h")
@@ -92,7 +91,7 @@ def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
     """
     rules = [*_rules_of(files, is_needed=not builtin), *(_builtin_rules() if builtin else ())]
     if not rules and not form:
-        from claude_session_player.redact.own_rules import PROJECT_FILE
+        from claude_session_player.redact import PROJECT_FILE
 
         say(f"You have no rules of your own: write some into {PROJECT_FILE}, or check those built in with --builtin.")
         return 0
@@ -113,7 +112,7 @@ def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
 
 def _rules_of(files: Sequence[str], *, is_needed: bool) -> Iterator[_RuleToCheck]:
     """The rules of files; without any, those that are in use, if they are needed."""
-    from claude_session_player.redact.own_rules import allowance_notes, read_rule_files, rule_sources
+    from claude_session_player.redact import allowance_notes, read_rule_files, rule_sources
 
     read = read_rule_files(rule_sources(files)) if files or is_needed else []
     for line in allowance_notes(read):
@@ -124,7 +123,7 @@ def _rules_of(files: Sequence[str], *, is_needed: bool) -> Iterator[_RuleToCheck
 
 
 def _builtin_rules() -> Iterator[_RuleToCheck]:
-    from claude_session_player.redact.rule_file import builtin_rules
+    from claude_session_player.redact import builtin_rules
 
     for rule in builtin_rules():
         if rule.samples:  # others are no patterns that stand alone
@@ -133,8 +132,7 @@ def _builtin_rules() -> Iterator[_RuleToCheck]:
 
 def _check(rules: Sequence[_RuleToCheck]) -> list[RuleCheck]:
     """Try all rules, with a progress bar on a terminal."""
-    from claude_session_player.redact.pattern_speed import BUILT_IN, WHEN_CHECKED
-    from claude_session_player.redact.rule_check import check_rule
+    from claude_session_player.redact import BUILT_IN, WHEN_CHECKED, check_rule
 
     bar = start_bar("checking", len(rules), counts_bytes=False) if is_terminal(sys.stderr) else None
     checks = []

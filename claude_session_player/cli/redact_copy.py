@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from claude_session_player.cli._options import archive_options, examples
+from claude_session_player.cli._options import archive_options, examples, redaction_options
 from claude_session_player.cli._output import say, start_bar, warn
-from claude_session_player.cli._redaction import INCOMPLETE, RedactionOptions, redaction_options
+from claude_session_player.cli._redaction import INCOMPLETE, RedactionOptions
 from claude_session_player.cli._refs import find_source, ref_argument
 from claude_session_player.util.humanize import path_from_cwd, plural
 from claude_session_player.util.terminal import is_terminal

@@ -13,19 +13,18 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     format_option,
+    redaction_options,
     utc_option,
     view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, warn_line_issues
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import SessionSource, find_source, load_screen, print_screen, ref_argument
 from claude_session_player.export.registry import OutputKind, formats
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from claude_session_player.cli._options import StoreOptions
-    from claude_session_player.cli._redaction import RedactionOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.models import View
 
 FOUND_PROBLEMS: Final = 1
@@ -81,7 +80,7 @@ def command(
     format: str,
     strict: bool,
     stores: StoreOptions,
-    redaction: RedactionOptions,
+    redaction: Redaction,
 ) -> int:
     """Print the screen of a session.
 

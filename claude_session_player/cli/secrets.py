@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from claude_session_player.cli._options import StoreOptions
     from claude_session_player.cli._output import JsonForm
-    from claude_session_player.redact.audit import AuditRules, Secret, SecretPlace, SecretsReport
+    from claude_session_player.redact import AuditRules, Secret, SecretPlace, SecretsReport
     from claude_session_player.store import SessionFile, Store
 
 FOUND_SECRETS: Final = 1
@@ -111,7 +111,7 @@ def command(
 
     Exit codes: 0 nothing found, 1 secrets found, 2 something cannot be read or does not exist.
     """
-    from claude_session_player.redact.audit import audit_files
+    from claude_session_player.redact import audit_files
 
     if not (refs or is_all or filter != Filter()):
         refs = (LATEST,)
@@ -136,10 +136,7 @@ def command(
 
 def _rules(kept: Sequence[str], known: Sequence[str], rules: Sequence[str]) -> AuditRules:
     """What counts as a secret. Raises `BadRules` or `CannotRead`."""
-    from claude_session_player.redact.audit import AuditRules
-    from claude_session_player.redact.known import read_known
-    from claude_session_player.redact.own_rules import load_own_rules
-    from claude_session_player.redact.rules import SECRET_RULES
+    from claude_session_player.redact import SECRET_RULES, AuditRules, load_own_rules, read_known
 
     own = load_own_rules(rules)
     words = [word.strip().casefold() for text in kept for word in text.split(",") if word.strip()]

@@ -18,6 +18,7 @@ from claude_session_player.cli._options import (
     format_option,
     load_prices,
     pager_option,
+    redaction_options,
     utc_option,
 )
 from claude_session_player.cli._output import (
@@ -32,7 +33,6 @@ from claude_session_player.cli._output import (
     say,
     warn_line_issues,
 )
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import (
     STANDARD_INPUT,
     SessionSource,
@@ -69,8 +69,7 @@ from claude_session_player.util.humanize import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from claude_session_player.cli._options import StoreOptions
-    from claude_session_player.cli._redaction import RedactionOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.format.events import Event
     from claude_session_player.store import Store
 
@@ -203,9 +202,7 @@ show_options = collect_options(
 @redaction_options(default=False)
 @utc_option
 @archive_options
-def command(
-    ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions, redaction: RedactionOptions
-) -> int:
+def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions, redaction: Redaction) -> int:
     """Print the transcript of a session.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The transcript has prompts, responses,
@@ -218,7 +215,7 @@ def command(
         source = source_in(store, ref)
         sources = _chain_sources(store, source) if options.chain else [source]
         sources = [redaction.source(one, store) for one in sources]
-        printer = _TranscriptPrinter(redaction.store_of_copies or store, sources, entries, options)
+        printer = _TranscriptPrinter(redaction.store(store), sources, entries, options)
         printer.print()
     return printer.report()
 

@@ -11,16 +11,15 @@ from claude_session_player.cli._options import (
     json_option,
     load_prices,
     prices_option,
+    redaction_options,
     store_options,
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import STANDARD_INPUT, find_session, needs_store, ref_argument
 
 if TYPE_CHECKING:
-    from claude_session_player.cli._options import StoreOptions
-    from claude_session_player.cli._redaction import RedactionOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.stats import SessionSummary
 
 
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
 @redaction_options(default=False)
 @utc_option
 @store_options
-def command(
-    ref: str, as_json: bool, prices_path: str | None, stores: StoreOptions, redaction: RedactionOptions
-) -> None:
+def command(ref: str, as_json: bool, prices_path: str | None, stores: StoreOptions, redaction: Redaction) -> None:
     """Show duration, tool use, files, tokens and cost.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. Tokens and cost include the sub-agents;

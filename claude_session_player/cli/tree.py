@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from claude_session_player.cli._options import STRICT_HELP, examples, json_option, store_options, utc_option
+from claude_session_player.cli._options import (
+    STRICT_HELP,
+    examples,
+    json_option,
+    redaction_options,
+    store_options,
+    utc_option,
+)
 from claude_session_player.cli._output import print_text, say, stdout
-from claude_session_player.cli._redaction import redaction_options
 from claude_session_player.cli._refs import find_session, needs_store, ref_argument
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
-    from claude_session_player.cli._options import StoreOptions
-    from claude_session_player.cli._redaction import RedactionOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
 
 FOUND_PROBLEMS: Final = 1
 
@@ -29,9 +34,7 @@ FOUND_PROBLEMS: Final = 1
 @redaction_options(default=False)
 @utc_option
 @store_options
-def command(
-    ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreOptions, redaction: RedactionOptions
-) -> int:
+def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreOptions, redaction: Redaction) -> int:
     """Draw forks, compactions, sub-agents and workflows.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The current branch of the conversation runs

@@ -21,9 +21,9 @@ _INVISIBLE: Final = "\u00ad\u200b-\u200f\u2060-\u2064\ufeff"
 _DISGUISE: Final = re.compile(
     f"(?P<dropped>{ESCAPE_SEQUENCE}|[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f{_INVISIBLE}]"
     r"|\\{1,8}(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,20}[A-Za-z])"
-    r"|(?P<json>\\+(?:u[0-9a-fA-F]{4}|/))"
-    r"|(?P<space>\\+[nrt])"
-    r"|(?P<quote>\\+\")"
+    r"|(?P<json>\\{1,64}(?:u[0-9a-fA-F]{4}|/))"
+    r"|(?P<space>\\{1,64}[nrt])"
+    r"|(?P<quote>\\{1,64}\")"
     r"|(?P<url>%[2-7][0-9a-fA-F]|%0[9aAdD])"
     r"|(?P<html>&(?:\#[0-9]{2,5}|\#x[0-9a-fA-F]{2,4}|amp|lt|gt|quot|apos);)"
 )

@@ -75,7 +75,7 @@ def _unquoted(value: str) -> str:
     if len(value) > 1 and value[0] in "\"'" and (end := value.find(value[0], 1)) > 0:
         inner = value[1:end]
         return inner.replace("\\n", "\n") if value[0] == '"' else inner
-    return re.sub(r"\s+#.*", "", value)
+    return re.sub(r"(?<!\s)\s++#.*", "", value)
 
 
 def _strings(value: Any, name: str = "") -> Iterator[KnownValue]:

@@ -44,7 +44,7 @@ _PROMPT: Final = re.compile(
 _REMOTE_COMMAND: Final = re.compile(r"(?:^|[^\w-])(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)\s[^\n|;&]{0,120}\Z")
 _REMOTE_WORDS: Final = ("ssh", "scp", "sftp", "rsync", "mosh")
 _PUBLIC_KEY: Final = re.compile(r"[A-Za-z0-9+/=]{30} \Z")
-_SCP: Final = re.compile(rf"(?:^|[^\w-])(?:ssh|mosh)\s(?:-\w+\s)*(?P<host>{_HOST})")
+_SCP: Final = re.compile(rf"(?:^|[^\w-])(?:ssh|mosh)\s(?:-\w+\s)*+(?P<host>{_HOST})")
 
 _NAME_GOES_ON: Final = re.compile(r"[(_A-Za-z0-9-]|\.\w")
 _CONTEXT: Final = re.compile(

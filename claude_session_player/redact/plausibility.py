@@ -64,7 +64,7 @@ _NOTATION: Final = re.compile(
     | [({\[<].*[)}\]>]                   # <password>, {{ secret }}, [password-1], (none), {token}
     | <.* | \{.* | \[[a-z]+              # cut off before they end
     | ["'`]*                             # nothing in quotes
-    | (.)\1*                             # xxxx, ****, ....
+    | (.)\1*+                            # xxxx, ****, ....
     | [xX*•.…_#?0-]+                     # xxxx-xxxx
     | (?:user|host|person)-\d+           # masks of this package
     | \#[A-Za-z_-].*                     # a selector
@@ -78,7 +78,7 @@ _INSIDE: Final = re.compile(
 _SPLIT: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _CODE: Final = re.compile(
     r"""
-      [A-Za-z_$]+\d{0,3}(?:(?:[?!]?\.|->|::)[A-Za-z_$]+\d{0,3})+(?:[(\[].*)?   # self.password, process.env.X
+      [A-Za-z_$]++\d{0,3}+(?:(?:[?!]?\.|->|::)[A-Za-z_$]++\d{0,3}+)++(?:[(\[].*)?   # self.password, process.env.X
     | [!&*@]?[A-Za-z_$][\w$.:]*[(\[{<].*[)\]}>][;,.]?      # get_token(), os.environ["X"], list[str]
     | (?:sha\d{1,3}|md5|arn|op|vault):.* | projects/.*       # a digest, the name of a secret somewhere else
     | \^.*\$ | .*(?:\(\?|\\[dwsSWb]|\[[^\]]{0,40}(?:a-z|A-Z|0-9|\^)).*   # a pattern
@@ -99,12 +99,12 @@ _BARE_CODE: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 """What is no secret without quotes."""
-_DOTTED: Final = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+")
+_DOTTED: Final = re.compile(r"[A-Za-z_$][\w$]*+(?:\.[A-Za-z_$][\w$]*+)++")
 _NUMBER: Final = re.compile(r"[-+~<>≤≥]?[\d.,:/_ -]*[\d%](?:[a-zA-Z%]{1,3}|tokens|chars|bytes)?|0x[0-9a-fA-F]{1,8}")
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_VERSION: Final = re.compile(r"[v^~]?\d+(?:\.[\dx]+)+(?:-[a-z]+[.\d]*)?|\d{4}-\d\d-\d\dT?[\d:.Z+-]*")
+_VERSION: Final = re.compile(r"[v^~]?\d++(?:\.[\dx]++)++(?:-[a-z]+[.\d]*)?|\d{4}-\d\d-\d\dT?[\d:.Z+-]*")
 _NUMBERED: Final = re.compile(r"[A-Za-z]+\d{1,2}|\d{1,2}[a-z]{1,3}")
-_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*\d{0,5}[A-Za-z_]*")
+_VARIABLE: Final = re.compile(r"[A-Za-z_$][A-Za-z_$-]*+\d{0,5}+[A-Za-z_]*+")
 _CONSONANTS: Final = re.compile(r"[bcdfghjklmnpqrstvwxz]{6}", re.IGNORECASE)
 
 
@@ -154,7 +154,7 @@ def _is_attribute(value: str) -> bool:
 
 
 def _is_jwt(value: str) -> bool:
-    return value.startswith("eyJ") or (len(value) >= 40 and "." in value and is_random(value.rpartition(".")[2]))
+    return value.startswith("eyJ") or (len(value) >= 40 and "." in value and _is_random(value.rpartition(".")[2]))
 
 
 def is_wordy(value: str) -> bool:
@@ -168,7 +168,7 @@ def is_wordy(value: str) -> bool:
     if any(char in "!$%^&*+=~" for char in value[1:-1]):
         return False
     parts = re.split(r"[\W_]+", value)
-    return not any(_is_mixed(part, alone=len(parts) == 1) or is_random(part) for part in parts)
+    return not any(_is_mixed(part, alone=len(parts) == 1) or _is_random(part) for part in parts)
 
 
 def _is_mixed(part: str, *, alone: bool) -> bool:
@@ -178,12 +178,12 @@ def _is_mixed(part: str, *, alone: bool) -> bool:
     return alone or not _NUMBERED.fullmatch(part)
 
 
-def is_random(value: str) -> bool:
+def _is_random(value: str) -> bool:
     """True for a word of ASCII that nobody would speak: letters and digits in turns, or letters in no order.
 
-    >>> [is_random(value) for value in ("x7Kq9ZpL2mNv", "QkZxWvTrJpLs", "9f86d081884c7d659a2feaa0c55ad015")]
+    >>> [_is_random(value) for value in ("x7Kq9ZpL2mNv", "QkZxWvTrJpLs", "9f86d081884c7d659a2feaa0c55ad015")]
     [True, True, True]
-    >>> [is_random(value) for value in ("getAccessToken", "internationalization", "section12", "123456789012")]
+    >>> [_is_random(value) for value in ("getAccessToken", "internationalization", "section12", "123456789012")]
     [False, False, False, False]
     """
     if len(value) < 10 or not value.isascii():
@@ -247,7 +247,7 @@ def is_key(value: str) -> bool:
 
 
 def _has_random_part(value: str) -> bool:
-    return any(is_random(part) for part in re.split(r"[^A-Za-z0-9]+", value))
+    return any(_is_random(part) for part in re.split(r"[^A-Za-z0-9]+", value))
 
 
 def is_bare_password(value: str) -> bool:
@@ -339,7 +339,7 @@ _SECRET_NAME: Final = re.compile(
 _HARMLESS_NAME: Final = re.compile(
     r"(?:page|next|previous|prev|cursor|continuation|sync|resume|input|output|cache|max|min|total|eos|bos|pad|unk|sep|cls"
     r"|mask|stop|start|end|special|csrf|xsrf|public|design|syntax|with|without|no|has|is|use|show|forgot|reset|change)"
-    r"_(?:\w+_)?(?:token|password|secret|key)$|(?:^|_)(?:code_challenge|public_key)$"
+    r"_(?:\w{1,80}_)?(?:token|password|secret|key)$|(?:^|_)(?:code_challenge|public_key)$"
 )
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

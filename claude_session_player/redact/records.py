@@ -34,7 +34,7 @@ FREE: Final = frozenset(
 """Keys below which tools and programs decide what keys mean."""
 _BINARY: Final = frozenset(("data", "base64", "content"))
 _SHORTEST_IMAGE: Final = 64
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s_-]*={0,2}\s*")
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/\s_-]*+={0,2}\s*+")
 _DATA_URL: Final = re.compile(r"data:(?:image|application|audio|video|font)/[\w.+-]{1,80};base64,[A-Za-z0-9+/=_-]{64,}")
 DATA_URL_SIGN: Final = ";base64,"
 IMAGE_MARK: Final = "[image removed]"
@@ -44,7 +44,7 @@ DEEPEST: Final = 200
 
 
 def walk_strings(value: Any, visit: Callable[[str, str], None], key: str = "", *, is_free: bool = False) -> None:
-    """Call `visit(key, text)` for each string of a record that is text, and for each key of an object that may be one."""
+    """Call `visit(key, text)` for each string of a record that is text, and each key of an object that may be one."""
     transform(value, lambda key, text, field: visit(key, text), key, is_free=is_free)
 
 

@@ -1,7 +1,7 @@
 """Redacted copies of sessions as a store: everything that is read of a session is read from its copy.
 
-What leaves the house is made from a copy, so that no way out has to be guarded by itself: titles, markers of recordings,
-diffs, rebuilt files and whatever comes later hold what the copy holds.
+What leaves the house is made from a copy, so that no way out has to be guarded by itself: titles, markers of
+recordings, diffs, rebuilt files and whatever comes later hold what the copy holds.
 """
 
 from __future__ import annotations

@@ -57,11 +57,6 @@ class KindsToKeep:
         return kind.word in self.words or kind.group.value in self.words
 
 
-def known_kinds() -> list[str]:
-    """The words of groups and kinds, for `keep`."""
-    return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
-
-
 class Redactor:
     """Masks secrets, the identity of people and images.
 
@@ -407,7 +402,5 @@ def _secret_rules() -> tuple[Rule, ...]:
 
 def _preview(masked: str, start: int, end: int) -> str:
     """The masked text around a mask, on one line."""
-    before, after = masked[max(start - _AROUND, 0) : start], masked[end : end + _AROUND]
-    return one_line(
-        f"{'…' if start > _AROUND else ''}{before}{masked[start:end]}{after}{'…' if end + _AROUND < len(masked) else ''}"
-    )
+    first, last = start - _AROUND, end + _AROUND
+    return one_line(f"{'…' if first > 0 else ''}{masked[max(first, 0) : last]}{'…' if last < len(masked) else ''}")

@@ -59,6 +59,11 @@ class Kind(Enum):
         return self.group is Group.SECRETS
 
 
+def known_kinds() -> list[str]:
+    """The words of groups and kinds, for `keep`."""
+    return list(dict.fromkeys((*(group.value for group in Group), *(kind.word for kind in Kind))))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     """One kind of text that is masked: a pattern, and what is known of the texts that match it."""

@@ -30,7 +30,7 @@ _QUESTIONS: Final[tuple[tuple[re.Pattern[str], Rule], ...]] = (
     (re.compile(r"(?:hostname(?:ctl hostname)?(?: -[sfA-Z])?|uname -n|echo \"?\$\{?HOSTNAME\}?\"?)"), HOST),
     (re.compile(r"scutil --get \w+|hostnamectl --static|cat /etc/hostname"), HOST),
     (re.compile(r"whoami|id -un|logname|echo \"?\$\{?(?:USER|LOGNAME)\}?\"?"), USER),
-    (re.compile(r"git config (?:--global |--local |--get )*user\.name"), PERSON),
+    (re.compile(r"git config (?:--global |--local |--get )*+user\.name"), PERSON),
     (re.compile(r"gh pr (?:create|view|merge|checks)\b.*", re.DOTALL), OWNER),
     (re.compile(r"git (?:-C \S+ )?(?:remote get-url \S+|config (?:--get )?remote\.\S+\.url)"), OWNER),
 )

@@ -1,4 +1,4 @@
-"""Values that are masked wherever they stand, however they are spelled: those that were found, and those that are known.
+"""Values that are masked wherever they stand, however they are spelled: those that were found, or are known.
 
 A password that one line shows behind `password =` is masked in the line that only prints it, too.
 """

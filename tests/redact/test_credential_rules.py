@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from claude_session_player.redact.plausibility import is_secret_name, plausible_value
 from claude_session_player.redact.rule import SECRET, Rule
-from claude_session_player.redact.rules.credentials import CREDENTIAL_RULES
+from claude_session_player.redact.rules import CREDENTIAL_RULES
 from claude_session_player.redact.samples import expand
 from tests.redact.credential_texts import NO_SECRETS, SECRETS
 

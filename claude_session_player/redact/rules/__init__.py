@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from claude_session_player.redact.rules.ai import AI_RULES
+from claude_session_player.redact.rules.assignments import ASSIGNMENT_RULES
 from claude_session_player.redact.rules.cloud import CLOUD_RULES
 from claude_session_player.redact.rules.code_hosting import CODE_RULES
-from claude_session_player.redact.rules.credentials import CREDENTIAL_RULES
+from claude_session_player.redact.rules.commands import COMMAND_RULES
 from claude_session_player.redact.rules.keys import KEY_RULES
 from claude_session_player.redact.rules.named import NAMED_RULES
 from claude_session_player.redact.rules.products import PRODUCT_RULES
+from claude_session_player.redact.rules.requests import REQUEST_RULES
 from claude_session_player.redact.rules.services import SERVICE_RULES
 
 if TYPE_CHECKING:
@@ -26,5 +28,7 @@ PROVIDER_RULES: Final[tuple[Rule, ...]] = (
     *NAMED_RULES,
 )
 """Secrets that are known by their shape, or by a provider's name: the specific ones before the general ones."""
+CREDENTIAL_RULES: Final[tuple[Rule, ...]] = (*REQUEST_RULES, *COMMAND_RULES, *ASSIGNMENT_RULES)
+"""Secrets that their context gives away: URLs, headers, commands, assignments. The surer ones before the others."""
 SECRET_RULES: Final[tuple[Rule, ...]] = (*PROVIDER_RULES, *CREDENTIAL_RULES)
 """All rules for secrets: those of providers first, because they say more."""
