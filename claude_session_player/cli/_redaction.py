@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import sys
 import tempfile
@@ -56,7 +57,15 @@ class RedactionOptions(Redaction):
         for line in own.notes:
             note(printable(line))
         known = [one for path in self.known for one in read_known(path)]
-        return Redactor(keep=self.keep, known=known, own=own, reports_places=self.redaction_report is not None)
+        return Redactor(
+            keep=self.keep,
+            known=known,
+            own=own,
+            reports_places=self.redaction_report is not None,
+            home=os.path.expanduser("~"),
+            user=os.environ.get("USER") or os.environ.get("USERNAME"),
+            host=platform.node(),
+        )
 
     def _check_report(self) -> None:
         """Refuse a report file that exists. Raises `AlreadyThere`."""

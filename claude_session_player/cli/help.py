@@ -137,6 +137,8 @@ Examples:
   csp show latest --redact --keep home   print it for others
   csp redact latest -o shared/           a redacted copy of the session file
   csp secrets --all                      find sessions with secrets"""
+_INDENT: Final = " " * 27
+"""In front of what options of redaction do."""
 
 
 def _exit_codes() -> str:
@@ -147,15 +149,12 @@ def _exit_codes() -> str:
 
 
 def _redaction() -> str:
-    from textwrap import fill
+    from textwrap import fill, indent
 
     from claude_session_player.redact import known_kinds
 
-    indent = " " * 27
-    kinds = ", ".join(known_kinds())
-    return _REDACTION.format(
-        kinds=fill(kinds, 80, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
-    )
+    kinds = fill(", ".join(known_kinds()), 80 - len(_INDENT), break_on_hyphens=False)
+    return _REDACTION.format(kinds=indent(kinds, _INDENT))
 
 
 def _formats() -> str:

@@ -85,15 +85,15 @@ class _RuleToCheck(NamedTuple):
 def check(files: tuple[str, ...], builtin: bool, form: JsonForm | None) -> int:
     """Try the rules of a file on their samples.
 
-    Without FILE, the rules in use in the working directory are tried. Every rule is also tried on up to 1 MB of text
-    that is hard for its pattern. The exit code is 1 if a sample is found that should be ignored, or the other way
-    round, or if a pattern is too slow; it is 2 if a file is not valid.
+    Without FILE, the rules in use in the working directory are tried. Every rule is also tried on text that is hard for
+    its pattern, up to 1 MB of it, or 8 KB for built-in rules. The exit code is 1 if a sample is found that should be
+    ignored, or the other way round, or if a pattern is too slow; it is 2 if a file is not valid.
     """
     rules = [*_rules_of(files, is_needed=not builtin), *(_builtin_rules() if builtin else ())]
     if not rules and not form:
         from claude_session_player.redact import PROJECT_FILE
 
-        say(f"You have no rules of your own: write some into {PROJECT_FILE}, or check the others with --builtin.")
+        say(f"You have no rules of your own: write some into {PROJECT_FILE}, or check those built in with --builtin.")
         return 0
     checks = _check(rules)
     failed = [pair for pair in zip(rules, checks, strict=True) if any(pair[1].problems)]
@@ -132,13 +132,13 @@ def _builtin_rules() -> Iterator[_RuleToCheck]:
 
 def _check(rules: Sequence[_RuleToCheck]) -> list[RuleCheck]:
     """Try all rules, with a progress bar on a terminal."""
-    from claude_session_player.redact import WHEN_CHECKED, check_rule
+    from claude_session_player.redact import BUILT_IN, WHEN_CHECKED, check_rule
 
     bar = start_bar("checking", len(rules), counts_bytes=False) if is_terminal(sys.stderr) else None
     checks = []
     try:
         for one in rules:
-            checks.append(check_rule(one.rule, WHEN_CHECKED))
+            checks.append(check_rule(one.rule, BUILT_IN if one.path is None else WHEN_CHECKED))
             if bar is not None:
                 bar.advance(bar.task_ids[0])
     finally:

@@ -82,9 +82,7 @@ class NotAudited(SessionError):
     metavar="FILE",
     help="Use the rules of this file; repeatable. Default: redact.toml of the project and the user.",
 )
-@click.option(
-    "--deep", "is_deep", is_flag=True, help="Let kingfisher look, too: it is slower, but knows more providers."
-)
+@click.option("--deep", "is_deep", is_flag=True, help="Let kingfisher look, too: slower, but it knows more providers.")
 @click.option("--details", "has_details", is_flag=True, help="List the places, session by session. Default with REF.")
 @click.option("--quiet", "is_quiet", is_flag=True, help="Print nothing if nothing was found.")
 @filter_options

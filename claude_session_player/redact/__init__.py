@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         read_rule_files as read_rule_files,
         rule_sources as rule_sources,
     )
-    from claude_session_player.redact.pattern_speed import WHEN_CHECKED as WHEN_CHECKED
+    from claude_session_player.redact.pattern_speed import BUILT_IN as BUILT_IN, WHEN_CHECKED as WHEN_CHECKED
     from claude_session_player.redact.redacted_store import RedactedStore as RedactedStore
     from claude_session_player.redact.redactor import Redactor as Redactor
     from claude_session_player.redact.report import Place as Place, RedactionReport as RedactionReport
@@ -67,6 +67,7 @@ _HOMES = {
     "SecretPlace": "audit",
     "SecretsReport": "audit",
     "SourceFile": "session_copy",
+    "BUILT_IN": "pattern_speed",
     "WHEN_CHECKED": "pattern_speed",
     "WrittenCopy": "written_copy",
     "allowance_notes": "own_rules",

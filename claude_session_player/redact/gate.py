@@ -10,13 +10,14 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.redact.sketch import ignores_case, union
+from claude_session_player.redact.sketch import CaseUse, case_use, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _MEMORY: Final = 64 << 20
 """Bytes that an automaton may take; it grows as texts are read, and begins anew when it is full."""
+_NEVER: Final = r"[^\x00-\xff]"
 _LITTLE_MEMORY: Final = 4 << 20
 FIELD_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
 """Every name of a field that says that its value is secret contains one of these."""
@@ -33,7 +34,7 @@ _DISGUISES: Final = (
 
 
 class Gate:
-    """Two automata: what is written in one way, and what may be in either case, multiply each other's states."""
+    """Three automata: patterns that begin alike share states, and others multiply them."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         """`patterns` are those of the rules."""
@@ -65,11 +66,13 @@ class Gate:
 
     @cached_property
     def _searches(self) -> list[Any]:
-        exact = [pattern for pattern in self._patterns if not ignores_case(pattern)]
-        folded = [pattern for pattern in self._patterns if ignores_case(pattern)]
+        groups: dict[CaseUse, list[str]] = {case: [] for case in CaseUse}
+        for pattern in self._patterns:
+            groups[case_use(pattern)].append(pattern)
         return [
-            _search("|".join(filter(None, (union(exact), *_DISGUISES)))),
-            _search("|".join(filter(None, (union(folded), _FIELDS)))),
+            _search("|".join(filter(None, (union(groups[CaseUse.EXACT]), *_DISGUISES)))),
+            _search("|".join(filter(None, (union(groups[CaseUse.LATER]), _FIELDS)))),
+            _search(union(groups[CaseUse.FIRST]) or _NEVER),
         ]
 
 
@@ -77,6 +80,16 @@ class Gate:
 def gate_of(patterns: tuple[str, ...]) -> Gate:
     """The gate of some patterns; making one takes a while."""
     return Gate(patterns)
+
+
+def is_disguised(data: bytes) -> bool:
+    """True for a text in which something may be hidden."""
+    return _disguise_search()(data) is not None
+
+
+@lru_cache(maxsize=1)
+def _disguise_search() -> Any:
+    return _search("|".join(_DISGUISES), _LITTLE_MEMORY)
 
 
 @lru_cache(maxsize=2048)

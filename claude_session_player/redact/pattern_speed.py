@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 WHEN_LOADED: Final = 64 << 10
 """Characters of the longest text that is tried whenever a rule is loaded."""
+BUILT_IN: Final = 8 << 10
+"""Built-in rules: tests try them on more."""
 WHEN_CHECKED: Final = 1 << 20
 """Characters of the longest text that is tried by `redact check`."""
 _SHORTEST: Final = 16

@@ -75,8 +75,14 @@ class Redactor:
         known: Sequence[KnownValue] = (),
         own: OwnRules | None = None,
         reports_places: bool = True,
+        home: str | None = None,
+        user: str | None = None,
+        host: str | None = None,
     ) -> None:
-        """Without `reports_places`, the report only counts, and copies of sessions are written faster."""
+        """`home`, `user` and `host` are masked from the start, like what texts say about people and machines.
+
+        Without `reports_places`, the report only counts, and copies of sessions are written faster.
+        """
         self.reports_places = reports_places
         self.report = RedactionReport()
         self._keep = KindsToKeep(keep)
@@ -87,11 +93,13 @@ class Redactor:
         self._masks = MaskTable()
         self._known = tuple(known)
         kept = frozenset(kind for kind in Kind if self._keep.has_kind(kind))
-        self._identity = None if self._keeps_identity else Identity(kept)
+        self._identity = None if self._keeps_identity else Identity(kept, home=home, user=user, host=host)
         self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
         """Short texts that were masked before, with their masks."""
         self._has_secrets = True
         """False while texts are looked at in which no rule finds anything."""
+        self._has_scanned_any = False
+        """True once a text was seen in which rules find something, or something may be hidden."""
         self._homes_known_at: tuple[int, int] | None = None
         self._known_homes: list[tuple[bytes, Rule, str]] = []
         self._learned_sieve: tuple[tuple[int, int], LineSieve] | None = None
@@ -182,9 +190,13 @@ class Redactor:
             for find in self._scanner.finds_as_is(unnumbered) if lines else ():
                 self._values.add(find.rule, find.value)
 
-    def learn_record(self, record: Any, *, has_secrets: bool = True) -> None:
-        """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it."""
+    def learn_record(self, record: Any, *, has_secrets: bool = True) -> bool:
+        """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it.
+
+        False if rules find nothing in any of its texts, and nothing is hidden in them.
+        """
         self._has_secrets = has_secrets
+        self._has_scanned_any = False
         if self._identity is not None and type(record) is dict:
             self._identity.learn_record(record)
         transform(record, self._learned)
@@ -195,6 +207,7 @@ class Redactor:
             elif self._identity is not None:
                 self._identity.learn(" ".join(texts))
         self._has_secrets = True
+        return self._has_scanned_any
 
     def learn_pieces(self, pieces: Sequence[str], separator: str = "") -> None:
         """Learn what stands in several texts that belong together, but in none of them alone."""
@@ -206,6 +219,7 @@ class Redactor:
             ends.append(at)
             at += len(separator)
         scan = self._scanner.scan(text)
+        self._has_scanned_any |= scan is not NOTHING
         if self._identity is not None:
             self._identity.learn(text if scan.cleaned is None else scan.cleaned.text)
         for find in scan.finds:
@@ -332,11 +346,15 @@ class Redactor:
     def _secrets(self, text: str, key: str) -> Scan:
         if not self._has_secrets:
             return NOTHING
-        finds, cleaned = self._scanner.scan(text)
+        scan = self._scanner.scan(text)
+        finds, cleaned = scan
         if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
+        if scan is NOTHING and not finds:
+            return NOTHING
         if finds and self._own is not None:
             finds = self._own.not_allowed(finds, text)
+        self._has_scanned_any = True
         return Scan(finds, cleaned)
 
     # --- events ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.redact.cleaning import CleanedText, clean_text
-from claude_session_player.redact.gate import gate_of, sketch_search
+from claude_session_player.redact.gate import gate_of, is_disguised, sketch_search
 from claude_session_player.redact.masks import MASK
 from claude_session_player.redact.rule import Find
 
@@ -80,24 +80,22 @@ class Scanner:
         return scan
 
     def _scan(self, text: str, data: bytes) -> Scan:
-        found = self._found_in(text, data)
-        cleaned = clean_text(text)
+        rules = self._candidates(data)
+        found = _found_by(rules, text)
+        is_escaped = bool(rules) and "\\" in text  # as in JSON or in code: words may begin behind an escape
+        cleaned = clean_text(text) if is_escaped or is_disguised(data) else None
         if cleaned is not None:
             found += cleaned.originals(self.finds_as_is(cleaned.text))
         return Scan(self.merged(found, text), cleaned) if found or cleaned is not None else NOTHING
 
     def finds_as_is(self, text: str) -> list[Find]:
         """What the rules find in a text as it is."""
-        return self._found_in(text, text.encode("utf-8", "replace"))
+        return _found_by(self._candidates(text.encode("utf-8", "replace")), text)
 
-    def _found_in(self, text: str, data: bytes) -> list[Find]:
-        """What the rules find in a text as it is, given in UTF-8 as well."""
-        found = []
-        for number in self._keywords.candidates(data):
-            rule = self.rules[number]
-            if sketch_search(rule.pattern)(data) is not None:
-                found += rule.finds(text)
-        return without_masks(found, text)
+    def _candidates(self, data: bytes) -> list[Rule]:
+        """The rules that may find something in a text, given in UTF-8: its keyword and its sketch are there."""
+        rules = [self.rules[number] for number in self._keywords.candidates(data)]
+        return [rule for rule in rules if sketch_search(rule.pattern)(data) is not None]
 
     def merged(self, finds: list[Find], text: str) -> list[Find]:
         """The same finds from left to right; those that overlap are one, named by the rule that comes first."""
@@ -152,6 +150,10 @@ class KeywordTable:
 def keyword_table(keywords: tuple[tuple[str, ...], ...]) -> KeywordTable:
     """The table of some keywords; making one takes a while."""
     return KeywordTable(keywords)
+
+
+def _found_by(rules: Sequence[Rule], text: str) -> list[Find]:
+    return without_masks([find for rule in rules for find in rule.finds(text)], text) if rules else []
 
 
 def without_masks(found: list[Find], text: str) -> list[Find]:

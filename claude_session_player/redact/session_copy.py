@@ -128,7 +128,7 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
                 if isinstance(line, LongLine):
                     kinds_here[number] = DECODED
                 elif streams.goes_on(line) or kinds_here[number] >= NAMED:
-                    _learn_line(line, kinds_here[number], redactor, streams)
+                    kinds_here[number] = _learn_line(line, kinds_here[number], redactor, streams)
                     if redactor.homes != homes:  # most lines need no more than these
                         homes, sieve = redactor.homes, redactor.sieve()
                         kinds_here[number + 1 :] = sieve.kinds(lines[number + 1 :])
@@ -140,7 +140,8 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
     return LearnedFile(size, kinds)
 
 
-def _learn_line(line: bytes, kind: int, redactor: Redactor, streams: _Streams) -> None:
+def _learn_line(line: bytes, kind: int, redactor: Redactor, streams: _Streams) -> int:
+    """Learn what a line says, and return what it needs: less than was thought if rules find nothing in it."""
     try:
         record = _decode(line)
     except DECODE_ERRORS:
@@ -149,10 +150,11 @@ def _learn_line(line: bytes, kind: int, redactor: Redactor, streams: _Streams) -
             for piece in salvage_line(line):
                 if isinstance(piece.value, dict):
                     redactor.learn_record(piece.value)
-        return
-    if kind >= NAMED:
-        redactor.learn_record(record, has_secrets=kind == DECODED)
+        return DECODED
+    if kind >= NAMED and not redactor.learn_record(record, has_secrets=kind == DECODED):
+        kind = NAMED
     streams.add(record)
+    return kind
 
 
 def _learn_text(text: str, redactor: Redactor, path: str) -> None:

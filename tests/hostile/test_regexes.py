@@ -293,9 +293,9 @@ def test_every_pattern_is_known() -> None:
 
 _EXPECTED_UNKNOWN: Final = 13
 """`_tag` of prompts, the names of archives, the expressions of the price list, the words of a query (twice, and once in
-the rows of a window), the escapes of a text to scan for, `--regex`, which has a time limit, ids of accounts, keys
-in files of rules, what is in a PEM, and patterns of rules (twice), which 'redact check' tries; no session can choose
-them."""
+the rows of a window), the escapes of a text to scan for, `--regex`, which has a time limit, ids of accounts, keys in
+files of rules, what is in a PEM, and the patterns of rules (twice): tests/redact/test_pattern_speed.py and the command
+`redact check` try them; no session can choose them."""
 
 
 @pytest.mark.parametrize(("pattern", "flags", "method"), PATTERNS, ids=[repr(one[0])[:60] for one in PATTERNS])

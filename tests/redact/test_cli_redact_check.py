@@ -133,20 +133,15 @@ def test_a_file_that_is_not_there_cannot_be_read(project: Path) -> None:
     assert b"none.toml: No such file or directory" in done.stderr
 
 
-def test_built_in_rules_pass(project: Path) -> None:
+def test_built_in_rules_pass_besides_those_of_a_file(project: Path) -> None:
     project_rules(project, "not even TOML")
-    done = check("--builtin", "--json")
+    write(project / "rules.toml", TEA)
+    done = check("rules.toml", "--builtin", "--json")
     assert (done.returncode, done.stderr) == (0, b"")
     checked = records(done)
-    assert [record["rule"] for record in checked] == [rule.name for rule in builtin_rules() if rule.samples]
-    assert all(record["file"] is None for record in checked)
-
-
-def test_built_in_rules_are_checked_besides_those_of_a_file(project: Path) -> None:
-    write(project / "rules.toml", TEA)
-    names = [record["rule"] for record in records(check("rules.toml", "--builtin", "--json"))]
-    assert names[0] == "tea-token"
-    assert len(names) > 1
+    names = [rule.name for rule in builtin_rules() if rule.samples]
+    assert [record["rule"] for record in checked] == ["tea-token", *names]
+    assert all(record["file"] is None for record in checked[1:])
 
 
 def test_control_characters_of_a_file_name_do_not_reach_the_terminal(project: Path) -> None:

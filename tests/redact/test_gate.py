@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from claude_session_player.redact.plausibility import is_secret_name
 from claude_session_player.redact.rule import Rule
 from claude_session_player.redact.rules import SECRET_RULES
 from claude_session_player.redact.samples import expand
+from claude_session_player.redact.sketch import SKETCHES_PATH
+from scripts.sketches import sketches
 
 GATE = gate_of(tuple(dict.fromkeys(rule.pattern for rule in SECRET_RULES)))
 _FILLER = "lorem é ipsum "
@@ -69,6 +72,10 @@ def test_fields_with_telling_names_are_let_through(name: str) -> None:
     assert is_secret_name(name)
     for line in (json.dumps({name: "x"}), json.dumps({"a": json.dumps({name: "x"})})):
         assert GATE.admits(line.encode())
+
+
+def test_stored_sketches_are_those_of_the_rules() -> None:
+    assert Path(SKETCHES_PATH).read_text(encoding="utf-8") == sketches(), "run: make sketches"
 
 
 def test_ordinary_lines_are_not_let_through() -> None:

@@ -165,8 +165,8 @@ def test_keywords_are_found_in_upper_and_lower_case(tmp_path: Path) -> None:
 
 
 def test_a_keyword_in_upper_case_is_a_mistake_of_the_program() -> None:
-    with pytest.raises(ValueError, match="rule x: a keyword is empty or has upper case"):
-        Scanner([Rule(name="x", kind=Kind.CUSTOM, pattern="x", keywords=("Tea",))])
+    with pytest.raises(ValueError, match="'Tea' is empty or has upper case"):
+        Scanner([Rule(name="x", kind=Kind.CUSTOM, pattern="x", keywords=("Tea",))]).finds_as_is("a text")
 
 
 def test_rules_of_a_user_win_over_built_in_ones(tmp_path: Path) -> None:
