@@ -149,7 +149,7 @@ def _exit_codes() -> str:
             "",
             *rows,
             "",
-            "'verify' and 'secrets' exit with 2 if a session cannot be read or does not exist.",
+            "'verify' and 'secrets' exit with 2 if a session cannot be found or read.",
         )
     )
 
