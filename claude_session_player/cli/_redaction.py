@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -148,9 +147,9 @@ class RedactionOptions(Redaction):
     @cached_property
     def _directory(self) -> str:
         """A private directory that is deleted when the command ends."""
-        directory = tempfile.mkdtemp(prefix=f"{PROGRAM}-")
-        click.get_current_context().call_on_close(lambda: shutil.rmtree(directory, ignore_errors=True))
-        return directory
+        from claude_session_player.util.fsutil import private_directory
+
+        return click.get_current_context().with_resource(private_directory(f"{PROGRAM}-"))
 
     def _copies(self, size: int) -> RedactedStore:
         if size >= _LONG_COPY and is_terminal(sys.stderr) and "_bar" not in self.__dict__:

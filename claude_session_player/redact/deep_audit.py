@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
@@ -30,6 +29,7 @@ from claude_session_player.redact.session_audit import (
     values_of_line,
 )
 from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.fsutil import private_directory
 from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def add_deep_finds(audit: Audit) -> None:
     """Scan everything that an audit looked at. Raises `MissingExtra` or `NotInstalled`."""
     program = find_kingfisher()
     for batch in _batches(text for job in audit.jobs() for text in texts_of(job)):
-        with tempfile.TemporaryDirectory(prefix=f"{PROGRAM}-") as private:
+        with private_directory(f"{PROGRAM}-") as private:
             _scan(program, private, batch, audit)
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_session_player.errors import AlreadyThere, CannotRead, CannotWrite
 from claude_session_player.redact.redacted_store import session_paths
 from claude_session_player.redact.session_copy import SourceFile, copy_redacted
 from claude_session_player.store import META_SUFFIX, SESSION_SUFFIX, enclosing_store
-from claude_session_player.util.fsutil import describe_os_error, link_into_place
+from claude_session_player.util.fsutil import describe_os_error, link_into_place, private_directory
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def write_copy(
 
     try:
         os.makedirs(folder, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".redact-", dir=folder) as work:
+        with private_directory(".redact-", folder) as work:
             outcome = copy_redacted(sources, redactor, lambda source: os.path.join(work, moved(source)), progress)
             paths = [path for path in map(moved, sources) if os.path.lexists(os.path.join(work, path))]
             if not may_replace:
