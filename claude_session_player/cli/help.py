@@ -144,7 +144,13 @@ _INDENT: Final = " " * 27
 def _exit_codes() -> str:
     rows = [f"  {code:<3}  {meaning}" for code, meaning in EXIT_CODES.items()]
     return "\n".join(
-        ("Exit codes:", "", *rows, "", "'verify' exits with 2 if a session cannot be read or does not exist.")
+        (
+            "Exit codes:",
+            "",
+            *rows,
+            "",
+            "'verify' and 'secrets' exit with 2 if a session cannot be found or read.",
+        )
     )
 
 
