@@ -10,14 +10,13 @@ from bisect import bisect_right
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from claude_session_player.redact.sketch import CaseUse, case_use, union
+from claude_session_player.redact.sketch import SketchKind, prefixes, sketch_kind, union
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _MEMORY: Final = 64 << 20
 """Bytes that an automaton may take; it grows as texts are read, and begins anew when it is full."""
-_NEVER: Final = r"[^\x00-\xff]"
 _LITTLE_MEMORY: Final = 4 << 20
 FIELD_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
 """Every name of a field that says that its value is secret contains one of these."""
@@ -34,7 +33,7 @@ _DISGUISES: Final = (
 
 
 class Gate:
-    """Three automata: patterns that begin alike share states, and others multiply them."""
+    """Several automata: patterns that are alike share states, and others would multiply them."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
         """`patterns` are those of the rules."""
@@ -66,14 +65,16 @@ class Gate:
 
     @cached_property
     def _searches(self) -> list[Any]:
-        groups: dict[CaseUse, list[str]] = {case: [] for case in CaseUse}
+        groups: dict[SketchKind, list[str]] = {kind: [] for kind in SketchKind}
         for pattern in self._patterns:
-            groups[case_use(pattern)].append(pattern)
-        return [
-            _search("|".join(filter(None, (union(groups[CaseUse.EXACT]), *_DISGUISES)))),
-            _search("|".join(filter(None, (union(groups[CaseUse.LATER]), _FIELDS)))),
-            _search(union(groups[CaseUse.FIRST]) or _NEVER),
-        ]
+            groups[sketch_kind(pattern)].append(pattern)
+        automata = (
+            prefixes(groups[SketchKind.PREFIX]),
+            union(groups[SketchKind.COUNTED]),
+            "|".join(filter(None, (union(groups[SketchKind.PARTLY_FOLDED]), _FIELDS, *_DISGUISES))),
+            union(groups[SketchKind.FOLDED]),
+        )
+        return [_search(automaton) for automaton in automata if automaton]
 
 
 @lru_cache(maxsize=8)

@@ -29,6 +29,17 @@ _COUNTED: Final = 4
 _SHORTEST_WORD: Final = 2
 _ENOUGH: Final = 4
 """Characters: what may be anything is left out behind them."""
+_WORD: Final = re.compile(r"[\w.-]+")
+_INNERMOST: Final = re.compile(r"\(\?:([^()]*)\)")
+_MOST_WORDS: Final = 100
+_COMMON: Final = frozenset(
+    (
+        *("test_", "live_", "token", "token-", "access_token", "secret-token", "discord", "echo", "printf", "name"),
+        *("ion_", "cal_", "lip_", "nfo_", "sdk-", "key-", "key_", "api-", "API-", "auth", "_auth", "-pass", "_PASS"),
+        *("_PAT", "TOKEN", "machine", "digest", "curl", "authorization", "password", "secret", "Bearer", "bearer"),
+    )
+)
+"""Words and ends of words that texts and code have."""
 _LONGEST: Final = 12
 """Characters: what follows them tells lines no further apart."""
 _CLASS: Final = re.compile(r"(?<!\\)[\[*+{?.](?!i?:)")
@@ -81,18 +92,53 @@ def union(patterns: Iterable[str]) -> str:
     return "|".join(f"(?:{'|'.join(dict.fromkeys(some))}){rest}" for rest, some in heads.items())
 
 
-class CaseUse(Enum):
-    """Which part of a sketch is the same in upper and lower case."""
+class SketchKind(Enum):
+    """Sketches that share an automaton: those of different kinds would multiply its states."""
 
-    EXACT = "none"
-    FIRST = "from its first word on"
-    LATER = "what follows its first word"
+    PREFIX = "begins with a rare word, which is enough"
+    COUNTED = "begins with a short or common word"
+    FOLDED = "its first word may be in upper or lower case"
+    PARTLY_FOLDED = "what follows its first word may be"
 
 
-def case_use(pattern: str) -> CaseUse:
-    """Which part of the sketch of a pattern is the same in upper and lower case."""
+def sketch_kind(pattern: str) -> SketchKind:
+    """The kind of the sketch of a pattern."""
     head, rest = sketch(pattern)
-    return CaseUse.FIRST if "(?i" in head else CaseUse.LATER if "(?i" in rest else CaseUse.EXACT
+    if "(?i" in head:
+        return SketchKind.FOLDED
+    if "(?i" in rest:
+        return SketchKind.PARTLY_FOLDED
+    return SketchKind.PREFIX if all(map(_is_rare, _words_of(head))) else SketchKind.COUNTED
+
+
+def prefixes(patterns: Iterable[str]) -> str:
+    """One pattern of RE2 for the words with which patterns begin."""
+    return "|".join(dict.fromkeys(sketch(pattern).head for pattern in patterns))
+
+
+def _words_of(head: str) -> list[str]:
+    """The words that the beginning of a sketch stands for.
+
+    >>> _words_of("gl(?:pat|d(?:t|x))-")
+    ['glpat-', 'gldt-', 'gldx-']
+    """
+    words = [head]
+    while len(words) < _MOST_WORDS and any("(?:" in word for word in words):
+        words = list(dict.fromkeys(choice for word in words for choice in _first_choice(word)))
+    return [word.replace("\\.", ".") for word in words]
+
+
+def _first_choice(word: str) -> list[str]:
+    """A word with each of the choices of its first group without groups in it."""
+    match = _INNERMOST.search(word)
+    if match is None:
+        return [word]
+    return [word[: match.start()] + choice + word[match.end() :] for choice in match[1].split("|")]
+
+
+def _is_rare(word: str) -> bool:
+    """True for a word that hardly any text has."""
+    return len(word) >= _ENOUGH and _WORD.fullmatch(word) is not None and word not in _COMMON
 
 
 def _from_literal(items: Any) -> list[Any]:
