@@ -11,7 +11,7 @@ import msgspec
 from claude_session_player.format import lenient_json
 from claude_session_player.redact.identity import Identity
 from claude_session_player.redact.line_sieve import IMAGE_SIGNS, LineSieve, is_plain, json_bytes
-from claude_session_player.redact.masks import MASK, MaskTable
+from claude_session_player.redact.masks import MaskTable, without_tags
 from claude_session_player.redact.plausibility import is_secret_name, plausible_value
 from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
 from claude_session_player.redact.report import Place, RedactionReport
@@ -348,7 +348,7 @@ class Redactor:
             return NOTHING
         scan = self._scanner.scan(text)
         finds, cleaned = scan
-        if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
+        if key and not finds and _is_secret_name(key) and self._is_plausible(key, text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if scan is NOTHING and not finds:
             return NOTHING
@@ -356,6 +356,9 @@ class Redactor:
             finds = self._own.not_allowed(finds, text)
         self._has_scanned_any = True
         return Scan(finds, cleaned)
+
+    def _is_plausible(self, key: str, text: str) -> bool:
+        return plausible_value(key, without_tags(text)) and not self._scanner.is_masked(text)
 
     # --- events ---------------------------------------------------------------------------------
 
