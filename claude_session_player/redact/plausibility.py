@@ -363,11 +363,11 @@ def is_secret_name(key: str) -> bool:
 def is_number_secret(key: str) -> bool:
     """True for names of fields in which even a number is a secret; tokens that are numbers count something.
 
-    >>> is_number_secret("password"), is_number_secret("token"), is_number_secret("passed")
+    >>> is_number_secret("password"), is_number_secret("token"), is_number_secret("pass")
     (True, False, False)
     """
     name = key.lower()
-    return ("pass" in name or "pwd" in name or "secret" in name) and is_secret_name(key)
+    return any(word in name for word in ("passw", "passp", "pwd", "secret")) and is_secret_name(key)
 
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token|ApiKey|Digest|Negotiate)\s+", re.IGNORECASE)

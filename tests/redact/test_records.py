@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,7 @@ import pytest
 from claude_session_player.redact import KnownValue, Place, Redactor
 from claude_session_player.redact.records import remove_images
 from claude_session_player.redact.samples import expand
+from tests.redact.copies import redacted
 
 KEY: Final = expand("ghp_{a36}", 3)
 
@@ -54,6 +56,7 @@ def test_keys_by_which_a_record_is_read_stay() -> None:
         ("input_tokens", 73519286, 73519286),
         ("pin", 98765432, 98765432),
         ("token", 98765432, 98765432),
+        ("pass", 98765, 98765),
         ("password", True, True),
     ],
 )
@@ -93,6 +96,28 @@ def test_the_report_does_not_tell_names_that_are_secret() -> None:
 )
 def test_files_of_mcp_are_removed(block: dict[str, Any]) -> None:
     assert "iVBOR" not in json.dumps(masked({"content": [block]}))
+
+
+LINES: Final = [
+    {"input": {"password": 98765432}},
+    {"input": {"pin": 73519286}},
+    {"pwd": [-98765432]},
+    {"type": "user", "slug": KEY},
+    {"type": "user", "slug": "s3cr3t"},
+    {"input": {"s3cr3t": 1}},
+    {"content": [{"type": "image", "data": "iVBORw0KGgoA" * 9}]},
+    {"content": {"data": "iVBORw0KGgoA" * 9, "mimeType": "image/png"}},
+    {"resource": {"blob": "iVBORw0KGgoA" * 9}},
+]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_lines_that_may_be_copied_as_bytes_are_looked_at(line: dict[str, Any], tmp_path: Path) -> None:
+    path, known = tmp_path / "session.jsonl", [KnownValue("A", "73519286"), KnownValue("B", "s3cr3t")]
+    path.write_text(json.dumps(line, separators=(",", ":")) + "\n", encoding="utf-8")
+    fast = redacted(path, tmp_path / "fast.jsonl", Redactor(known=known, reports_places=False))
+    plain = redacted(path, tmp_path / "plain.jsonl", Redactor(known=known))
+    assert fast == plain != path.read_bytes()
 
 
 def test_an_error_leaves_the_redactor_as_it_was() -> None:
