@@ -21,6 +21,8 @@ _LITTLE_MEMORY: Final = 4 << 20
 FIELD_WORDS: Final = ("pass", "pwd", "secret", "token", "jwt", "credential", "key", "auth", "cookie")
 """Every name of a field that says that its value is secret contains one of these."""
 _FIELDS: Final = rf'(?i:{"|".join(FIELD_WORDS)})[^"\\:]{{0,40}}\\*"[ \t]*:[ \t]*\\*"[^"\\]'
+_NUMBERS: Final = r'(?i:passw|passp|pwd|secret)[^"\\:]{0,40}"[ \t]*:[ \t]*-?[0-9]{4}'
+"""Fields in which a number is a secret, see `plausibility.is_number_secret`."""
 _DISGUISES: Final = (
     r"[\x00-\x08\x0e-\x1f\x7f]",
     r"\xc2[\x9b\xad]|\xe2\x80[\x8b-\x8f]|\xe2\x81[\xa0-\xa4]|\xef\xbb\xbf",
@@ -71,7 +73,7 @@ class Gate:
         automata = (
             prefixes(groups[SketchKind.PREFIX]),
             union(groups[SketchKind.COUNTED]),
-            "|".join(filter(None, (union(groups[SketchKind.PARTLY_FOLDED]), _FIELDS, *_DISGUISES))),
+            "|".join(filter(None, (union(groups[SketchKind.PARTLY_FOLDED]), _FIELDS, _NUMBERS, *_DISGUISES))),
             union(groups[SketchKind.FOLDED]),
         )
         return [_search(automaton) for automaton in automata if automaton]

@@ -23,15 +23,12 @@ REMOTE_ANCHORS: Final = (
     *("to https://", "from https://", "to ssh://", "from ssh://", "to github.com:", "from github.com:"),
 )
 
-_LOCAL: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._+-]{0,63})\Z")
 _LOCAL_CHARS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}+)(?:\.[A-Za-z0-9-]{1,63}+){1,8}+")
 _LONGEST_LOCAL: Final = 64
 _RESERVED: Final = re.compile(
     r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local\.test)|(?:your|my)?(?:domain|email)\.com|test\.com"
 )
-_USERS_NOREPLY: Final = "users.noreply.github.com"
-_LONGEST_NAME: Final = 60
 _NAME_BEFORE: Final = re.compile(
     r"(?:^|[\n\"'`(,\[]|(?<![\w-])(?=(?:author|commit|committer|tagger|[a-z-]{4,20}-by):\s))(?P<intro>\s{0,8}[A-Za-z][A-Za-z-]{1,30}\s?:\s{0,8}|\s{0,8}(?:author|committer|tagger)\s)?"
     r"\s{0,8}(?P<name>[^\n\"'`<>@:;,()\[\]{}|/\\=*]{2,60})\s\Z",

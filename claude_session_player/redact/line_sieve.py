@@ -23,7 +23,8 @@ _CLEAR_BEFORE: Final = frozenset(b"\" '(=:,;[<>`|\n")
 _CLEAR_BEHIND: Final = frozenset(b"/\" ')\\,;:]>`|\r\n")
 
 
-IMAGE_SIGNS: Final = ('"base64"', ";base64,")
+IMAGE_SIGNS: Final = ('"base64"', ";base64,", '"blob"', '"mimetype"', '"image"', '"audio"')
+"""In lower case: every line that holds a file in base64 has one of them."""
 _PLAIN: Final = re.compile(r"[/\w.-]+", re.ASCII)
 _LIST: Final = re.compile(rb'\["(?:[^"\\]|\\.){0,200}"\s?,\s?"')
 _BETWEEN_WORDS: Final = re.compile(rb'(?<!\\)",\s?"')

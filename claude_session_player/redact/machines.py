@@ -44,7 +44,6 @@ _PROMPT: Final = re.compile(
 _REMOTE_COMMAND: Final = re.compile(r"(?:^|[^\w-])(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)\s[^\n|;&]{0,120}\Z")
 _REMOTE_WORDS: Final = ("ssh", "scp", "sftp", "rsync", "mosh")
 _PUBLIC_KEY: Final = re.compile(r"[A-Za-z0-9+/=]{30} \Z")
-_SCP: Final = re.compile(rf"(?:^|[^\w-])(?:ssh|mosh)\s(?:-\w+\s)*+(?P<host>{_HOST})")
 
 _NAME_GOES_ON: Final = re.compile(r"[(_A-Za-z0-9-]|\.\w")
 _CONTEXT: Final = re.compile(
@@ -92,7 +91,6 @@ _KNOWN_IPS: Final = frozenset(
 )
 _IP6_AFTER: Final = re.compile(r"[0-9A-Fa-f:]{2,39}")
 _IP6_BEFORE: Final = re.compile(r"(?<![\w:.])f[cde][0-9a-fA-F]{2}(?::[0-9A-Fa-f]{1,4}){0,6}\Z", re.IGNORECASE)
-_MAC: Final = re.compile(r"(?:[0-9A-Fa-f]{1,2}[:-]){5}[0-9A-Fa-f]{1,2}(?![\w:-])")
 _MAC_AFTER: Final = re.compile(r"[ .:\t]{0,30}(?P<mac>(?:[0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2})(?![\w:-])")
 _ARP: Final = re.compile(r"\) at (?P<mac>(?:[0-9A-Fa-f]{1,2}:){5}[0-9A-Fa-f]{1,2})(?![\w:-])")
 

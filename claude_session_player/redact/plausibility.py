@@ -14,6 +14,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from functools import lru_cache
 from typing import Final
 
 from claude_session_player.redact.rule import entropy
@@ -356,6 +357,17 @@ def is_secret_name(key: str) -> bool:
         return False
     name = re.sub(r"[-. ]", "_", _CAMEL.sub("_", key)).lower().strip("_")
     return bool(_SECRET_NAME.search(name)) and not _HARMLESS_NAME.search(name)
+
+
+@lru_cache(maxsize=4096)
+def is_number_secret(key: str) -> bool:
+    """True for names of fields in which even a number is a secret; tokens that are numbers count something.
+
+    >>> is_number_secret("password"), is_number_secret("token"), is_number_secret("pass")
+    (True, False, False)
+    """
+    name = key.lower()
+    return any(word in name for word in ("passw", "passp", "pwd", "secret")) and is_secret_name(key)
 
 
 _SCHEME: Final = re.compile(r"(?:Bearer|Basic|Token|ApiKey|Digest|Negotiate)\s+", re.IGNORECASE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -11,9 +12,17 @@ import msgspec
 from claude_session_player.format import lenient_json
 from claude_session_player.redact.identity import Identity
 from claude_session_player.redact.line_sieve import IMAGE_SIGNS, LineSieve, is_plain, json_bytes
-from claude_session_player.redact.masks import MASK, MaskTable
-from claude_session_player.redact.plausibility import is_secret_name, plausible_value
-from claude_session_player.redact.records import IMAGE_MARK, remove_data_urls, remove_images, string_lists, transform
+from claude_session_player.redact.masks import MaskTable, without_tags
+from claude_session_player.redact.plausibility import is_number_secret, is_secret_name, plausible_value
+from claude_session_player.redact.records import (
+    FREE,
+    IMAGE_MARK,
+    Others,
+    remove_data_urls,
+    remove_images,
+    string_lists,
+    transform,
+)
 from claude_session_player.redact.report import Place, RedactionReport
 from claude_session_player.redact.rule import Find, Group, Kind, Rule
 from claude_session_player.redact.scanner import NOTHING, Scan, Scanner
@@ -31,6 +40,10 @@ _AROUND: Final = 40
 _SHORT: Final = 256
 _REMEMBERED: Final = 20_000
 _NOWHERE: Final = Place()
+_NAME: Final = "\0"
+"""In place of a key: the text is the value of one of `records.NAMES`, and says nothing about people."""
+_LARGEST_NUMBER: Final = 128
+"""Bits."""
 _NUMBER_SIGN: Final = "→"
 _LINE_NUMBER: Final = re.compile(r"\n {0,8}\d{1,6}→")
 """Stands before each line of a file that was read: between a name and its value, too."""
@@ -92,6 +105,7 @@ class Redactor:
         self._scanner = Scanner([rule for rule in rules if not self._keep.has(rule)])
         self._masks = MaskTable()
         self._known = tuple(known)
+        self._known_numbers = frozenset(one.value for one in known if one.value.lstrip("-").isdecimal())
         kept = frozenset(kind for kind in Kind if self._keep.has_kind(kind))
         self._identity = None if self._keeps_identity else Identity(kept, home=home, user=user, host=host)
         self._masked: dict[tuple[str, str], tuple[str, list[tuple[Rule, str, str]]]] = {}
@@ -190,23 +204,27 @@ class Redactor:
             for find in self._scanner.finds_as_is(unnumbered) if lines else ():
                 self._values.add(find.rule, find.value)
 
-    def learn_record(self, record: Any, *, has_secrets: bool = True) -> bool:
+    def learn_record(self, record: Any, *, has_secrets: bool = True, key: str = "", is_free: bool = False) -> bool:
         """Learn what all texts of a record say; `has_secrets` is false if rules are known to find nothing in it.
 
+        `key` is the name of the field that holds it, if one does; `is_free` says that names in it mean nothing.
         False if rules find nothing in any of its texts, and nothing is hidden in them.
         """
         self._has_secrets = has_secrets
         self._has_scanned_any = False
-        if self._identity is not None and type(record) is dict:
-            self._identity.learn_record(record)
-        transform(record, self._learned)
-        for texts in string_lists(record):
-            if has_secrets:
-                self.learn_pieces(texts, "\n")
-                self.learn_pieces(texts, " ")
-            elif self._identity is not None:
-                self._identity.learn(" ".join(texts))
-        self._has_secrets = True
+        try:
+            if self._identity is not None and type(record) is dict:
+                self._identity.learn_record(record)
+            others = Others(self._learned_name, self._learned_number)
+            transform(record, self._learned, key, is_free=is_free, others=others)
+            for texts in string_lists(record):
+                if has_secrets:
+                    self.learn_pieces(texts, "\n")
+                    self.learn_pieces(texts, " ")
+                elif self._identity is not None:
+                    self._identity.learn(" ".join(texts))
+        finally:
+            self._has_secrets = True
         return self._has_scanned_any
 
     def learn_pieces(self, pieces: Sequence[str], separator: str = "") -> None:
@@ -245,6 +263,14 @@ class Redactor:
         self.learn(text, key)
         return text
 
+    def _learned_name(self, key: str, text: str, field: str) -> str:
+        self.learn_finds(self._secrets(text, "").finds)
+        return text
+
+    def _learned_number(self, key: str, number: int, field: str) -> int:
+        self._has_scanned_any |= self._number_rule(key, number) is FIELD_RULE
+        return number
+
     # --- masking --------------------------------------------------------------------------------
 
     def text(self, text: str) -> str:
@@ -254,6 +280,9 @@ class Redactor:
 
     def masked(self, text: str, key: str = "", place: Place = _NOWHERE) -> str:
         """A text with masks in place of what is known so far. `key` is the name of its field."""
+        return self._masked_in(text, key, place, place.field)
+
+    def _masked_in(self, text: str, key: str, place: Place, field: str) -> str:
         self._forget_if_changed()
         is_short = len(text) <= _SHORT
         known = self._masked.get((key, text)) if is_short else None
@@ -263,9 +292,40 @@ class Redactor:
                 if len(self._masked) >= _REMEMBERED:
                     self._masked.clear()
                 self._masked[key, text] = known
-        for rule, mask, preview in known[1]:
-            self.report.add(rule, mask, place, preview)
+        if known[1]:
+            place = self._safe_place(place, field)
+            for rule, mask, preview in known[1]:
+                self.report.add(rule, mask, place, preview)
         return known[0]
+
+    def _safe_place(self, place: Place, field: str) -> Place:
+        """A place as a report may tell it: names of files can be secret, too. Those of fields were masked before."""
+        session, file = (self._mask(name, "")[0] if name else name for name in (place.session, place.file))
+        return Place(session, place.line, field, file)
+
+    def _masked_number(self, key: str, number: int, place: Place, field: str) -> int | str:
+        rule = self._number_rule(key, number)
+        if rule is None:
+            return number
+        mask = self._masks.mask(rule, str(number))
+        self.report.add(rule, mask, self._safe_place(place, field), mask)
+        return mask
+
+    def _number_rule(self, key: str, number: int) -> Rule | None:
+        """What a number is masked as, if it is: one that a user named, or a password. Numbers that count are not."""
+        if -1000 < number < 1000 or number.bit_length() > _LARGEST_NUMBER or key.endswith("okens"):
+            return None
+        text = str(number)
+        if text in self._known_numbers:
+            rule = KNOWN_RULE
+        elif self._has_secrets and is_number_secret(key):
+            rule = FIELD_RULE
+        else:
+            return None
+        is_kept = self._keep.has(rule) or (
+            self._own is not None and not self._own.not_allowed([Find(0, len(text), rule, text)], text)
+        )
+        return None if is_kept else rule
 
     def _forget_if_changed(self) -> None:
         changes = self._changes_so_far
@@ -273,14 +333,26 @@ class Redactor:
             self._changes = changes
             self._masked.clear()
 
-    def record(self, record: Any, place: Place = _NOWHERE, *, has_secrets: bool = True) -> Any:
-        """A record with masks, in place; its structure stays. For `has_secrets` see `learn_record`."""
+    def record(
+        self, record: Any, place: Place = _NOWHERE, *, has_secrets: bool = True, key: str = "", is_free: bool = False
+    ) -> Any:
+        """A record with masks, in place; its structure stays. For the other arguments see `learn_record`."""
         self._has_secrets = has_secrets
-        if not self._keeps_images and (removed := remove_images(record)):
-            self.report.add_images(removed, place, IMAGE_MARK)
-        masked = transform(record, lambda key, text, field: self.masked(text, key, place._replace(field=field)))
-        self._has_secrets = True
-        return masked
+        try:
+            if not self._keeps_images and (removed := remove_images(record)):
+                self.report.add_images(removed, self._safe_place(place, place.field), IMAGE_MARK)
+            return transform(
+                record,
+                lambda key, text, field: self._masked_in(text, key, place, field),
+                key,
+                is_free=is_free,
+                others=Others(
+                    name=lambda key, text, field: self._masked_in(text, _NAME, place, field),
+                    number=lambda key, number, field: self._masked_number(key, number, place, field),
+                ),
+            )
+        finally:
+            self._has_secrets = True
 
     def event(self, event: _E) -> _E:
         """A copy of an event with masks, after what it says was learned."""
@@ -328,10 +400,13 @@ class Redactor:
     def _finds(self, text: str, key: str) -> list[Find]:
         """All that is masked in a text, from left to right, without overlaps."""
         scan = self._secrets(text, key)
-        finds = [*scan.finds, *self._known_in(text)]
-        if scan.cleaned is not None:
-            finds += scan.cleaned.originals(self._known_in(scan.cleaned.text))
-        if self._identity is not None and key:
+        if key is _NAME:
+            finds = [*scan.finds, *self._values.finds(text)]
+        else:
+            finds = [*scan.finds, *self._known_in(text)]
+            if scan.cleaned is not None:
+                finds += scan.cleaned.originals(self._known_in(scan.cleaned.text))
+        if self._identity is not None and key and key is not _NAME:
             finds += self._identity.finds_field(key, text)
         if len(finds) > 1:
             finds = self._scanner.merged(finds, text)
@@ -348,7 +423,7 @@ class Redactor:
             return NOTHING
         scan = self._scanner.scan(text)
         finds, cleaned = scan
-        if key and not finds and _is_secret_name(key) and plausible_value(key, text) and not MASK.search(text):
+        if key and not finds and _is_secret_name(key) and self._is_plausible(key, text):
             finds = [] if self._keep.has(FIELD_RULE) else [Find(0, len(text), FIELD_RULE, text)]
         if scan is NOTHING and not finds:
             return NOTHING
@@ -357,41 +432,44 @@ class Redactor:
         self._has_scanned_any = True
         return Scan(finds, cleaned)
 
+    def _is_plausible(self, key: str, text: str) -> bool:
+        return plausible_value(key, without_tags(text)) and not self._scanner.is_masked(text)
+
     # --- events ---------------------------------------------------------------------------------
 
-    def _event(self, value: Any, *, learns: bool) -> Any:
-        """A copy of an event, or of a part of it, with masks; with `learns`, the same, whose texts are learned."""
+    def _event(self, value: Any, key: str = "", *, learns: bool) -> Any:
+        """A copy of an event, or of a part of it, with masks; with `learns`, the same, whose texts are learned.
+
+        `key` is the name of the field that holds it.
+        """
+        if isinstance(value, msgspec.Struct):
+            changes = {
+                one.name: self._event(getattr(value, one.name), one.encode_name, learns=learns)
+                for one in msgspec.structs.fields(type(value))
+            }
+            return value if learns else msgspec.structs.replace(value, **changes)
         if isinstance(value, msgspec.Raw):
             if not bytes(value):
                 return value
-            data = lenient_json.load_raw(value)
-            if learns:
-                self.learn_record(data)
-                return value
-            return msgspec.Raw(lenient_json.dump(self.record(data)))
-        if isinstance(value, str):
-            if learns:
-                self.learn(value)
-            return value if learns else self.masked(value)
-        if isinstance(value, msgspec.Struct):
-            changes = {name: self._event(getattr(value, name), learns=learns) for name in _text_fields(type(value))}
-            return value if learns else msgspec.structs.replace(value, **changes)
+            data = self._json(lenient_json.load_raw(value), key, learns=learns)
+            return value if learns else msgspec.Raw(lenient_json.dump(data))
         if isinstance(value, list | tuple):
-            return type(value)([self._event(item, learns=learns) for item in value])
-        if isinstance(value, dict):
-            return {name: self._event(item, learns=learns) for name, item in value.items()}
-        return value
+            if type(value) is list and not any(isinstance(item, _PARTS) for item in value):
+                return self._json(value, key, learns=learns)
+            return type(value)([self._event(item, key, learns=learns) for item in value])
+        return self._json(value, key, learns=learns) if isinstance(value, str | dict | int) else value
+
+    def _json(self, value: Any, key: str, *, learns: bool) -> Any:
+        """A copy of a JSON value with masks; with `learns`, the same."""
+        is_free = key in FREE and not isinstance(value, str)
+        if learns:
+            self.learn_record(value, key=key, is_free=is_free)
+            return value
+        return self.record(deepcopy(value), key=key, is_free=is_free)
 
 
+_PARTS: Final = (msgspec.Struct, msgspec.Raw, tuple)
 _IMAGE_RULE: Final = Rule(name="image", kind=Kind.IMAGE, pattern="", keywords=(), mask=IMAGE_MARK)
-
-
-def _text_fields(type: type[msgspec.Struct]) -> list[str]:
-    """The fields of an event that are text, and not part of its structure."""
-    from claude_session_player.redact.records import STRUCTURE
-
-    fields = msgspec.structs.fields(type)
-    return [one.name for one in fields if one.encode_name not in STRUCTURE and one.name not in STRUCTURE]
 
 
 def _secret_rules() -> tuple[Rule, ...]:

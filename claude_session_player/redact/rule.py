@@ -10,6 +10,8 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from claude_session_player.redact.masks import without_tags
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -111,7 +113,10 @@ class Rule:
         return found
 
     def is_met_by(self, value: str) -> bool:
-        """True if a text that the pattern found meets the other conditions."""
+        """True if a text that the pattern found meets the other conditions, whatever masks or tags stand in it."""
+        if not (self.entropy or self.accepts):
+            return True
+        value = without_tags(value)
         if self.entropy and entropy(value) < self.entropy:
             return False
         return self.accepts is None or self.accepts(value)

@@ -21,7 +21,7 @@ LARGEST: Final = 1 << 20
 """Bytes of a file of rules."""
 _LARGEST_ENTROPY: Final = 6.0
 _NAME: Final = re.compile(r"(?=.{2,41}\Z)[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-"""What `masks.MASK` recognizes in a mask."""
+"""What `masks` recognizes in a mask."""
 _TOP: Final = ("rule", "allow")
 _REQUIRED: Final = ("name", "pattern", "matches")
 _RULE: Final = (*_REQUIRED, "keywords", "entropy", "ignores")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.redact.cleaning import CleanedText, clean_text
 from claude_session_player.redact.gate import gate_of, is_disguised, sketch_search
-from claude_session_player.redact.masks import MASK
+from claude_session_player.redact.masks import builtin_names, is_masked
 from claude_session_player.redact.rule import Find
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Scanner:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
         self._order = {id(rule): number for number, rule in enumerate(self.rules)}
+        self._names = frozenset(rule.name for rule in self.rules)
         self._nothing: set[str] = set()
         """Short texts in which nothing was found."""
 
@@ -81,7 +82,7 @@ class Scanner:
 
     def _scan(self, text: str, data: bytes) -> Scan:
         rules = self._candidates(data)
-        found = _found_by(rules, text)
+        found = self._found_by(rules, text)
         is_escaped = bool(rules) and "\\" in text  # as in JSON or in code: words may begin behind an escape
         cleaned = clean_text(text) if is_escaped or is_disguised(data) else None
         if cleaned is not None:
@@ -90,7 +91,20 @@ class Scanner:
 
     def finds_as_is(self, text: str) -> list[Find]:
         """What the rules find in a text as it is."""
-        return _found_by(self._candidates(text.encode("utf-8", "replace")), text)
+        return self._found_by(self._candidates(text.encode("utf-8", "replace")), text)
+
+    def _found_by(self, rules: Sequence[Rule], text: str) -> list[Find]:
+        """What rules find in a text, without what is masked already."""
+        found = [find for rule in rules for find in rule.finds(text)] if rules else []
+        return [find for find in found if not self.is_masked(find.value)] if found else found
+
+    def is_masked(self, value: str) -> bool:
+        """True for a text that is nothing but masks."""
+        return ("[" in value or "-" in value) and is_masked(value, self._all_names)
+
+    @cached_property
+    def _all_names(self) -> frozenset[str]:
+        return builtin_names() | self._names
 
     def _candidates(self, data: bytes) -> list[Rule]:
         """The rules that may find something in a text, given in UTF-8: its keyword and its sketch are there."""
@@ -150,15 +164,3 @@ class KeywordTable:
 def keyword_table(keywords: tuple[tuple[str, ...], ...]) -> KeywordTable:
     """The table of some keywords; making one takes a while."""
     return KeywordTable(keywords)
-
-
-def _found_by(rules: Sequence[Rule], text: str) -> list[Find]:
-    return without_masks([find for rule in rules for find in rule.finds(text)], text) if rules else []
-
-
-def without_masks(found: list[Find], text: str) -> list[Find]:
-    """The same finds without those in masks, which are left alone."""
-    if not found or "[" not in text:
-        return found
-    masks = [match.span() for match in MASK.finditer(text)]
-    return [find for find in found if not any(start < find.end and find.start < end for start, end in masks)]

@@ -68,3 +68,27 @@ def test_a_damaged_line_stays_damaged_when_the_damage_is_masked(tmp_path: Path) 
     assert value not in copy
     with pytest.raises(UnicodeDecodeError):
         copy.decode()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "password: {tag}Tr0ub4dor&3x",
+        'password = "{tag}Tr0ub4dor&3x"',
+        "export DB_PASSWORD={tag}Tr0ub4dor&3x",
+        "postgres://app:q9X{tag}Tr0ub4dor3x@db.example.org/tea",
+        "Authorization: Basic {tag}YWRhOlRyMHViNGRvcg==",
+        "mysql -p{tag}Tr0ub4dor3x",
+    ],
+)
+@pytest.mark.parametrize("tag", ["[x-1]", "[node-1]", "[worker-3]", "[token-1]"])
+def test_what_reads_like_a_mask_hides_nothing(words: str, tag: str) -> None:
+    masked = Redactor().text(words.format(tag=tag))
+    assert "ub4dor" not in masked
+    assert "YWRh" not in masked
+    assert Redactor().text(masked) == masked
+
+
+def test_what_reads_like_a_mask_hides_nothing_in_a_field() -> None:
+    assert Redactor().record({"password": "[x-1]Tr0ub4dor&3x"}) == {"password": "[secret-1]"}
+    assert Redactor().record({"password": "[password-7]"}) == {"password": "[password-7]"}

@@ -31,8 +31,10 @@ _REST: Final = (
     r"(?:[^\s\"'`\\;|<>&,.:()\[\]{}]++|&(?!&|\w{1,40}=)|[,.:()\[\]{}](?![,.:()\[\]{}]{0,9}(?:[\s\"'`\\;|<>]|\Z)))++)"
 )
 """A value without quotes; dots and brackets are a part of it, if it does not end in them."""
-_BARE: Final = r"(?P<secret>(?![,.:()\[\]{}=&*!?/~-])" + _REST
-_PLAIN: Final = r"(?P<secret>(?![,.:()\[\]{}=&/])" + _REST
+_TAG: Final = r"(?:\[[a-z][a-z0-9-]{0,40}-\d{1,7}\])?"
+"""What logs write in front of what they print: `[node-1]`."""
+_BARE: Final = rf"(?P<secret>{_TAG}(?![,.:()\[\]{{}}=&*!?/~-])" + _REST
+_PLAIN: Final = rf"(?P<secret>{_TAG}(?![,.:()\[\]{{}}=&/])" + _REST
 _SUFFIX: Final = (
     r"(?i:(?:[_-]?(?:access[_-]?)?key)?(?:[_-]?(?:base|prod(?:uction)?|dev(?:elopment)?|staging|live|test|value|default"
     r"|primary|secondary|old|new|v?\d{1,2}))?)(?![\w-])"
