@@ -445,8 +445,8 @@ class Redaction:
         """A text that goes out beside a session."""
         return text
 
-    def copies_of(self, sessions: Iterable[Session]) -> Store:
-        """A store with redacted copies of some sessions, and of no others; only where it is on."""
+    def copies_of(self, sessions: Iterable[Session], store: Store) -> Store:
+        """A store with redacted copies of some sessions of a store, and of no others; only where it is on."""
         raise NotImplementedError
 
     def finish(self) -> int:

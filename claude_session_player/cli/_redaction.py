@@ -101,13 +101,13 @@ class RedactionOptions(Redaction):
         if source.path is None or not os.path.isfile(source.path):
             return self._session_of_lines(source)
         check_file(source.path, source.name)
-        looked_in = store or Store.open(cache=None, required=False)
+        looked_in = store or source.store or Store.open(cache=None, required=False)
         return looked_in.session_of(source.found or looked_in.file_at(source.path))
 
-    def copies_of(self, sessions: Iterable[Session]) -> RedactedStore:
-        """A store with redacted copies of some sessions, and of no others."""
+    def copies_of(self, sessions: Iterable[Session], store: Store) -> RedactedStore:
+        """A store with redacted copies of some sessions of a store, and of no others."""
         for session in sessions:
-            self.session(session)
+            self.session(store.session_of(session.file) if store.is_packed else session)
         return self._store
 
     @property

@@ -203,7 +203,8 @@ def _print_history(
         path = _full_path(given)
         touches = _touches(store, path, options, filter)
         if redaction.is_on:
-            copies = redaction.copies_of({touch.session.head.path: touch.session for touch in touches}.values())
+            sessions = {touch.session.head.path: touch.session for touch in touches}
+            copies = redaction.copies_of(sessions.values(), store)
             touches = _touches(copies, redaction.masked(path), options, filter)
         if form:
             print_records((file_touch_record(touch, options.diff) for touch in touches), form)

@@ -206,7 +206,7 @@ def command(
             store.note(problem)
         ids = [file.id for file in store.last_files()]
         if redaction.is_on and hits and not options.show:
-            hits = _search_copies(hits, options, wanted, filter, redaction)
+            hits = _search_copies(hits, options, wanted, filter, redaction, store)
             filter = filter._replace(offset=0)
             stores = replace(stores, roots=tuple(map(redaction.masked, stores.roots)))
     if not hits and not form and not options.count:
@@ -263,11 +263,11 @@ def _search(store: Store, options: FindOptions, wanted: SearchOptions) -> Hits:
 
 
 def _search_copies(
-    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: Redaction
+    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: Redaction, store: Store
 ) -> Hits:
     """Search again in redacted copies of the sessions that are shown: only what they still say is found."""
     groups = list(hits) if options.is_counting or options.ids else _page(list(hits), filter)
-    copies = redaction.copies_of(group.session for group in groups)
+    copies = redaction.copies_of([group.session for group in groups], store)
     return _search(copies, options, wanted._replace(uses_index=False, filter=Filter()))
 
 
