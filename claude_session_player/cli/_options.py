@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from claude_session_player.cli._output import ARRAY, LINES, reading_bar, say, warn_unreadable
-from claude_session_player.errors import BadFilter, NoSuchSession
+from claude_session_player.cli._output import ARRAY, LINES, masked_messages, reading_bar, say, warn_unreadable
+from claude_session_player.errors import BadFilter, NoSuchSession, SessionError
 from claude_session_player.util.dirs import SHORT_PROGRAM
 
 if TYPE_CHECKING:
@@ -429,6 +429,10 @@ class Redaction:
         """The options that let another command redact in the same way."""
         return ()
 
+    def hand_over(self) -> Sequence[str]:
+        """The same for a command that goes on in place of this one: it also tells what was done."""
+        return ()
+
     def store(self, store: Store) -> Store:
         """The store that sessions are read from instead of this one."""
         return store
@@ -443,6 +447,10 @@ class Redaction:
 
     def masked(self, text: str) -> str:
         """A text that goes out beside a session."""
+        return text
+
+    def message(self, text: str) -> str:
+        """The same for a message to stderr."""
         return text
 
     def copies_of(self, sessions: Iterable[Session], store: Store) -> Store:
@@ -470,8 +478,16 @@ def redaction_options(*, default: bool | None) -> Decorator:
     def decorate(function: Function) -> Function:
         @wraps(function)
         def with_end(redaction: Redaction, **given: object) -> object:
-            result = function(redaction=redaction, **given)
-            return redaction.finish() or result
+            if not redaction.is_on:
+                return function(redaction=redaction, **given)
+            with masked_messages(redaction.message):
+                try:
+                    result = function(redaction=redaction, **given)
+                except SessionError as error:
+                    error.args = (redaction.message(str(error)),)
+                    error.details = tuple(map(redaction.message, error.details))
+                    raise
+                return redaction.finish() or result
 
         return collected(with_end)
 

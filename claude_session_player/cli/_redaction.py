@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -21,35 +21,77 @@ from claude_session_player.util.text import display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rich.progress import Progress
+
     from claude_session_player.cli._refs import SessionSource
+    from claude_session_player.errors import AlreadyThere
     from claude_session_player.redact import RedactedStore, Redactor
     from claude_session_player.store import Session, Store
 
 INCOMPLETE: Final = 1
-_LONG_COPY: Final = 32 << 20
-"""Bytes: larger sessions are copied with a progress bar."""
-_PASSES: Final = 2
+_STANDARD_OUTPUT: Final = "-"
 _INPUT: Final = "input"
 """The directory for what can be read only once, until it was copied."""
 
 
-@dataclass(frozen=True)
+class CopyBar:
+    """A progress bar for the copying of long sessions, on a terminal only."""
+
+    _LONG: Final = 32 << 20
+    """Bytes: larger sessions are copied with a bar."""
+    _PASSES: Final = 2
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+
+    def start(self, size: int) -> None:
+        """Show the bar, if a session is that long and none was shown before."""
+        if size >= self._LONG and is_terminal(sys.stderr) and self._bar is None:
+            self._bar = start_bar("redacting", size * self._PASSES)
+            click.get_current_context().call_on_close(self._bar.stop)
+
+    def advance(self, size: int) -> None:
+        """Move the bar; it disappears at the end."""
+        if self._bar is not None:
+            self._bar.advance(self._bar.task_ids[0], size)
+            if self._bar.finished:
+                self._bar.stop()
+
+    def stop(self) -> None:
+        """Remove the bar before anything else is said."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@dataclass(eq=False)
 class RedactionOptions(Redaction):
-    """What is masked, and where that is reported. Raises `BadParameter` and `AlreadyThere`."""
+    """What is masked, and where that is reported. Raises `BadParameter`, `UsageError` and `CannotWrite`."""
 
     is_on: ClassVar[bool] = True
     redaction_report: str | None
     keep: tuple[str, ...]
     known: tuple[str, ...]
     rules: tuple[str, ...]
+    _redactor: Redactor | None = field(default=None, init=False)
+    _is_preparing: bool = field(default=False, init=False)
+    """True while there is no redactor yet that messages could go through."""
+    _is_handed_over: bool = field(default=False, init=False)
+    progress: CopyBar = field(default_factory=CopyBar, init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "keep", _kinds(self.keep))
+        self.keep = _kinds(self.keep)
         self._check_report()
 
-    @cached_property
+    @property
     def redactor(self) -> Redactor:
         """The redactor of these options. Raises `BadRules` or `CannotRead`."""
+        if self._redactor is None:
+            self._is_preparing = True  # what is said of rules is about files that the user named
+            self._redactor = self._make_redactor()
+            self._is_preparing = False
+        return self._redactor
+
+    def _make_redactor(self) -> Redactor:
         from claude_session_player.redact import Redactor, load_own_rules, read_known
 
         own = load_own_rules(self.rules)
@@ -67,12 +109,31 @@ class RedactionOptions(Redaction):
         )
 
     def _check_report(self) -> None:
-        """Refuse a report file that exists. Raises `AlreadyThere`."""
-        from claude_session_player.errors import AlreadyThere
+        """Refuse a report that is the output, is in a store, or exists. Raises `UsageError` or `CannotWrite`."""
+        from claude_session_player.errors import CannotWrite
+        from claude_session_player.store import enclosing_store
 
-        path = self.redaction_report
-        if path is not None and os.path.lexists(path) and os.path.isfile(path) and os.path.getsize(path):
-            raise AlreadyThere(f"{path} already exists: name another file for the report")
+        if (path := self.redaction_report) is None:
+            return
+        place = os.path.realpath(path)
+        output = click.get_current_context().params.get("output")
+        if output not in (None, _STANDARD_OUTPUT) and os.path.realpath(output) == place:
+            raise click.UsageError(
+                f"--output and --redaction-report are the same file: {printable(display_path(path))}"
+            )
+        if enclosing_store(os.path.dirname(place)) is not None:
+            raise CannotWrite(f"{display_path(path)} is in a Claude store: name a place outside of it")
+        if os.path.isfile(path) and os.path.getsize(path):
+            raise _report_exists(path)
+
+    def _write_report(self, path: str) -> None:
+        """Write the report; no file is replaced but one that was empty from the start."""
+        from claude_session_player.util.fsutil import atomic_file
+
+        if os.path.isfile(path) and os.path.getsize(path):
+            raise _report_exists(path)  # written meanwhile
+        with atomic_file(path, may_replace=True) as file:
+            file.write(encode_json(self.redactor.report.json) + "\n")
 
     def session(self, session: Session) -> Session:
         """The redacted copy of a session."""
@@ -116,6 +177,12 @@ class RedactionOptions(Redaction):
         lists = (("--keep", self.keep), ("--known", self.known), ("--rules", self.rules))
         return ["--redact", *(word for name, values in lists for value in values for word in (name, value))]
 
+    def hand_over(self) -> list[str]:
+        """The same for a command that goes on in place of this one: it also tells what was done."""
+        self._is_handed_over = True
+        report = self.redaction_report
+        return [*self.words, *(("--redaction-report", report) if report is not None else ())]
+
     def store(self, store: Store) -> Store:
         """The store of the copies."""
         return self._store
@@ -124,25 +191,30 @@ class RedactionOptions(Redaction):
         """The same text with masks."""
         return self.redactor.text(text)
 
+    def message(self, text: str) -> str:
+        """The same for a message to stderr; rules that are not valid are no reason to say nothing."""
+        if self._is_preparing or self._is_handed_over:
+            return text
+        return self.redactor.text(text)
+
     def finish(self) -> int:
         """Tell how much was masked, and write the report; returns 1 if anything could not be read, else 0."""
+        if self._is_handed_over:
+            return 0
         unread = self._store.unread if "_store" in self.__dict__ else []
         if unread:
             warn(printable(f"not read, and left out: {', '.join(unread)}"))
         if summary := self.redactor.report.summary:
             say(f"redacted: {summary}")
         if self.redaction_report is not None:
-            from claude_session_player.util.fsutil import atomic_file
-
-            with atomic_file(self.redaction_report, may_replace=True) as file:
-                file.write(encode_json(self.redactor.report.json) + "\n")
+            self._write_report(self.redaction_report)
         return INCOMPLETE if unread else 0
 
     @cached_property
     def _store(self) -> RedactedStore:
         from claude_session_player.redact import RedactedStore
 
-        return RedactedStore(self._directory, self.redactor, self._moved_on)
+        return RedactedStore(self._directory, self.redactor, self.progress.advance)
 
     @cached_property
     def _directory(self) -> str:
@@ -152,16 +224,8 @@ class RedactionOptions(Redaction):
         return click.get_current_context().with_resource(private_directory(f"{PROGRAM}-"))
 
     def _copies(self, size: int) -> RedactedStore:
-        if size >= _LONG_COPY and is_terminal(sys.stderr) and "_bar" not in self.__dict__:
-            bar = self.__dict__["_bar"] = start_bar("redacting", size * _PASSES)
-            click.get_current_context().call_on_close(bar.stop)
+        self.progress.start(size)
         return self._store
-
-    def _moved_on(self, size: int) -> None:
-        if (bar := self.__dict__.get("_bar")) is not None:
-            bar.advance(bar.task_ids[0], size)
-            if bar.finished:
-                bar.stop()
 
     def _session_of_lines(self, source: SessionSource) -> Session:
         """A session that can be read only once, in a file of its own."""
@@ -172,10 +236,20 @@ class RedactionOptions(Redaction):
         os.makedirs(folder)
         name = os.path.basename(source.path) if source.path else "standard-input"
         path = os.path.join(folder, f"{os.path.splitext(name)[0]}.jsonl")
-        with open(path, "xb") as file:
+        with open(path, "xb", opener=_private_opener) as file:
             for line in lines_of(source):
                 file.write(line)
         return Store.open(cache=None, required=False).at(path)
+
+
+def _private_opener(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _report_exists(path: str) -> AlreadyThere:
+    from claude_session_player.errors import AlreadyThere
+
+    return AlreadyThere(f"{display_path(path)} already exists: name another file for the report")
 
 
 def _kinds(values: Iterable[str]) -> tuple[str, ...]:

@@ -68,3 +68,73 @@ def test_an_archived_session_is_copied(root: Path, tmp_path: Path) -> None:
     done = csp("redact", ID, *place, "-o", tmp_path / "tea.jsonl")
     assert done.returncode == 0, done
     assert "Make tea with [github-" in (tmp_path / "tea.jsonl").read_text()
+
+
+# --- what is said ---------------------------------------------------------------------------------------
+
+
+def test_a_redacted_search_suggests_nothing_that_only_the_originals_say(tmp_path: Path) -> None:
+    session(tmp_path / "store" / "projects" / PROJECT / f"{ID}.jsonl", "password: tr0ub4dor3x, then kettle kettle")
+    common = ("--root", tmp_path / "store")
+    assert b"tr0ub4dor3x" in csp("find", "tr0ub4dor3z", *common).stderr
+    done = csp("find", "tr0ub4dor3z", "--redact", *common)
+    assert (done.stdout, done.stderr.decode().splitlines()[0]) == (b"", "No sessions match this query.")
+    assert b"tr0ub4dor3x" not in done.stderr
+
+
+def test_commands_that_open_a_redacted_hit_redact_as_well(root: Path) -> None:
+    last = csp("find", "tea", "--redact", "--root", root).stdout.decode().splitlines()[-1]
+    assert last.split()[:2] == ["csp", "show"]
+    assert last.endswith("--redact")
+    assert "claude --resume" not in last
+
+
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_names_in_errors_have_masks(command: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{TOKEN}.jsonl"
+    path.write_text("no session")
+    done = csp(command, path, *(["--redact"] if command == "show" else []))
+    assert done.returncode == 4
+    assert b"[github-" in done.stderr
+    assert TOKEN.encode() not in done.stderr
+
+
+def test_names_in_warnings_have_masks(root: Path, tmp_path: Path) -> None:
+    lost = session(root / "projects" / PROJECT / f"{TOKEN}.jsonl", "Make coffee")
+    lost.chmod(0)
+    done = csp("find", "tea", "--redact", "--no-index", "--root", root)
+    assert b"1 file or directory could not be read" in done.stderr
+    assert TOKEN.encode() not in done.stderr
+
+
+# --- the report -----------------------------------------------------------------------------------------
+
+
+def test_a_hit_that_is_shown_is_reported_once(root: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    done = csp("find", "tea", "--show", "--redact", "--redaction-report", report, "--root", root)
+    assert (done.returncode, done.stderr.count(b"redacted: ")) == (0, 1), done
+    assert "token" in [row["kind"] for row in json.loads(report.read_text())["counts"]]
+
+
+@pytest.mark.parametrize("command", ["export", "redact"])
+def test_the_report_is_no_output(command: str, root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "tea.jsonl"
+    words = ["--format", "markdown"] if command == "export" else []
+    done = csp(command, ID, *words, "-o", path, "--redaction-report", f"{tmp_path}/./tea.jsonl", "--root", root)
+    assert (done.returncode, path.exists()) == (2, False), done
+    assert b"--output and --redaction-report are the same file" in done.stderr
+
+
+def test_a_report_replaces_nothing_that_was_written_meanwhile(root: Path, tmp_path: Path) -> None:
+    place = tmp_path / "copies" / f"{ID}.jsonl"
+    done = csp("redact", ID, "-o", f"{place.parent}/", "--redaction-report", place, "--root", root)
+    assert (done.returncode, b"already exists: name another file" in done.stderr) == (5, True), done
+    assert "Make tea with" in place.read_text()
+
+
+def test_a_report_is_never_written_into_a_store(root: Path) -> None:
+    report = root / "projects" / PROJECT / "report.json"
+    done = csp("export", ID, "--redaction-report", report, "--root", root)
+    assert (done.returncode, report.exists()) == (5, False), done
+    assert b"is in a Claude store" in done.stderr
