@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from claude_session_player.cli import run
+from claude_session_player.store import Session
 from tests.builder import SessionBuilder
 from tests.program import csp
 
@@ -100,8 +103,7 @@ def test_names_in_errors_have_masks(command: str, tmp_path: Path) -> None:
 
 
 def test_names_in_warnings_have_masks(root: Path, tmp_path: Path) -> None:
-    lost = session(root / "projects" / PROJECT / f"{TOKEN}.jsonl", "Make coffee")
-    lost.chmod(0)
+    (root / "projects" / PROJECT / f"{TOKEN}.jsonl").symlink_to(tmp_path / "nowhere")
     done = csp("find", "tea", "--redact", "--no-index", "--root", root)
     assert b"1 file or directory could not be read" in done.stderr
     assert TOKEN.encode() not in done.stderr
@@ -138,3 +140,85 @@ def test_a_report_is_never_written_into_a_store(root: Path) -> None:
     done = csp("export", ID, "--redaction-report", report, "--root", root)
     assert (done.returncode, report.exists()) == (5, False), done
     assert b"is in a Claude store" in done.stderr
+
+
+# --- a copy that is written -----------------------------------------------------------------------------
+
+
+def with_subagent(root: Path, id: str = ID) -> None:
+    session(root / "projects" / PROJECT / id / "subagents" / "agent-abc1234.jsonl", "Look for the kettle")
+
+
+def test_the_name_of_a_copy_has_masks(root: Path, tmp_path: Path) -> None:
+    path = session(tmp_path / f"ada@tea.dev-{TOKEN}.jsonl", "Make tea")
+    done = csp("redact", path, "-o", f"{tmp_path / 'copies'}/")
+    assert done.returncode == 0, done
+    (name,) = os.listdir(tmp_path / "copies")
+    assert "ada@tea.dev" not in name
+    assert TOKEN not in name
+    assert TOKEN.encode() not in done.stderr
+    assert csp("redact", ID, "-o", f"{tmp_path / 'copies'}/", "--root", root).returncode == 0
+    assert (tmp_path / "copies" / f"{ID}.jsonl").exists()
+
+
+@pytest.mark.parametrize("name", ["tea.txt", "tea.JSONL", "tea.jsonl"])
+def test_what_belongs_to_a_copy_is_in_a_directory_with_its_stem(name: str, root: Path, tmp_path: Path) -> None:
+    with_subagent(root)
+    done = csp("redact", ID, "-o", tmp_path / "copies" / name, "--root", root)
+    assert done.returncode == 0, done
+    assert (tmp_path / "copies" / "tea" / "subagents" / "agent-abc1234.jsonl").is_file()
+    assert (tmp_path / "copies" / name).is_file()
+
+
+def test_a_copy_that_exists_is_refused_before_anything_is_read(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from claude_session_player.errors import AlreadyThere
+    from claude_session_player.redact import Redactor, write_copy, written_copy
+    from claude_session_player.store import Store
+
+    (tmp_path / "tea.jsonl").write_text("mine")
+    monkeypatch.setattr(written_copy, "copy_redacted", None)
+    original = Store.open(str(root), cache=None).resolve(ID)
+    with pytest.raises(AlreadyThere):
+        write_copy(original, str(tmp_path / "tea.jsonl"), Redactor())
+
+
+def test_a_copy_that_fails_leaves_no_directory(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from claude_session_player.errors import CannotWrite
+    from claude_session_player.redact import Redactor, write_copy, written_copy
+    from claude_session_player.store import Store
+
+    def fail(*given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with_subagent(root)
+    original = Store.open(str(root), cache=None).resolve(ID)
+    for name in ("copy_redacted", "link_into_place"):
+        with monkeypatch.context() as patched:
+            patched.setattr(written_copy, name, fail)
+            with pytest.raises(CannotWrite):
+                write_copy(original, str(tmp_path / "some" / "copies" / "tea.jsonl"), Redactor())
+        assert not (tmp_path / "some").exists()
+
+
+# --- standard input -------------------------------------------------------------------------------------
+
+
+def test_a_session_from_standard_input_is_put_into_a_file_that_only_its_owner_can_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from claude_session_player.redact import RedactedStore
+
+    modes = []
+    copy_of = RedactedStore.copy_of
+
+    def noting(store: RedactedStore, original: Session) -> Session:
+        modes.append(os.stat(original.path).st_mode & 0o777)
+        return copy_of(store, original)
+
+    monkeypatch.setattr(RedactedStore, "copy_of", noting)
+    path = session(tmp_path / "tea.jsonl", "Make tea")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert run(["replay", "-", "--redact"]) == 0
+    assert modes == [0o600]
