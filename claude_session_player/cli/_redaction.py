@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import click
 
 from claude_session_player.cli._options import Redaction
-from claude_session_player.cli._output import encode_json, note, say, start_bar, warn
+from claude_session_player.cli._output import encode_json, masked_messages, note, say, start_bar, warn
+from claude_session_player.errors import SessionError
 from claude_session_player.util.dirs import PROGRAM
 from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import display_path, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.progress import Progress
 
@@ -79,7 +81,7 @@ class RedactionOptions(Redaction):
     progress: CopyBar = field(default_factory=CopyBar, init=False)
 
     def __post_init__(self) -> None:
-        self.keep = _kinds(self.keep)
+        self.keep = kept_words(self.keep, self.rules)
         self._check_report()
 
     @property
@@ -139,6 +141,16 @@ class RedactionOptions(Redaction):
         """The redacted copy of a session."""
         return self._copies(session.file.stamp.size).copy_of(session)
 
+    def sources(self, sources: list[SessionSource], store: Store) -> list[SessionSource]:
+        """The same for several, each with what all of them say in mind."""
+        self.learn_all([self.original(one, store) for one in sources] if len(sources) > 1 else ())
+        return [self.source(one, store) for one in sources]
+
+    def learn_all(self, sessions: Sequence[Session]) -> None:
+        """Learn what several sessions say before the first is copied."""
+        if len(sessions) > 1:
+            self._store.learn_all(sessions)
+
     def source(self, source: SessionSource, store: Store | None = None) -> SessionSource:
         """The same for a session that was found, or is on standard input."""
         from claude_session_player.cli._refs import SessionSource, check_file
@@ -167,8 +179,10 @@ class RedactionOptions(Redaction):
 
     def copies_of(self, sessions: Iterable[Session], store: Store) -> RedactedStore:
         """A store with redacted copies of some sessions of a store, and of no others."""
-        for session in sessions:
-            self.session(store.session_of(session.file) if store.is_packed else session)
+        found = [store.session_of(one.file) if store.is_packed else one for one in sessions]
+        self.learn_all(found)
+        for session in found:
+            self.session(session)
         return self._store
 
     @property
@@ -191,11 +205,20 @@ class RedactionOptions(Redaction):
         """The same text with masks."""
         return self.redactor.text(text)
 
-    def message(self, text: str) -> str:
-        """The same for a message to stderr; rules that are not valid are no reason to say nothing."""
-        if self._is_preparing or self._is_handed_over:
-            return text
-        return self.redactor.text(text)
+    @contextmanager
+    def masked_messages(self) -> Iterator[None]:
+        """Let what is said on stderr have masks, and what errors say."""
+        with masked_messages(self._message):
+            try:
+                yield
+            except SessionError as error:
+                error.args = (self._message(str(error)),)
+                error.details = tuple(map(self._message, error.details))
+                raise
+
+    def _message(self, text: str) -> str:
+        """A message with masks; without a redactor, it is about the rules that the user named."""
+        return text if self._is_preparing or self._is_handed_over else self.redactor.text(text)
 
     def finish(self) -> int:
         """Tell how much was masked, and write the report; returns 1 if anything could not be read, else 0."""
@@ -252,14 +275,26 @@ def _report_exists(path: str) -> AlreadyThere:
     return AlreadyThere(f"{display_path(path)} already exists: name another file for the report")
 
 
-def _kinds(values: Iterable[str]) -> tuple[str, ...]:
-    """The kinds to keep, as they were typed: separated by commas, or one after the other."""
-    from claude_session_player.redact import known_kinds
+def kept_words(values: Iterable[str], rules: Sequence[str] = ()) -> tuple[str, ...]:
+    """What is kept, as it was typed: groups, kinds and rules, separated by commas, or one after the other.
+
+    `rules` are the files of one's own rules. Raises `BadParameter` or `BadRules`.
+    """
+    from claude_session_player.redact import builtin_rules, known_kinds, load_own_rules
 
     words = [word.strip().casefold() for value in values for word in value.split(",") if word.strip()]
-    known = known_kinds()
+    known = [*known_kinds(), *(rule.name for rule in builtin_rules())]
+    if not set(words) <= set(known):
+        known += (rule.name for rule in load_own_rules(rules).rules)
     for word in words:
         if word not in known:
-            text = printable(display_path(word))
-            raise click.BadParameter(f"{text!r} is not one of {', '.join(known)}", param_hint="'--keep'")
+            raise click.BadParameter(_unknown_word(word, known), param_hint="'--keep'")
     return tuple(words)
+
+
+def _unknown_word(word: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1)
+    meant = f": did you mean {near[0]!r}?" if near else ":"
+    return f"{printable(display_path(word))!r} is no kind and no rule{meant} 'help redaction' lists the kinds"

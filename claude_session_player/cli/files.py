@@ -141,7 +141,7 @@ def command(
         session = redaction.session(find_session(store, ref))
         files = touched_files(session, options.main)
         if path is not None:
-            return _print_content(session, files, path, options.until, form)
+            return _print_content(session, files, redaction.masked(path), options.until, form)
         _print_list(session, files, options.only, form)
     return 0
 

@@ -11,13 +11,12 @@ from claude_session_player.cli._options import (
     JSON_HELP,
     collect_options,
     examples,
-    load_prices,
-    prices_option,
     store_options,
     usage_filter_options,
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text, say, stdout
+from claude_session_player.cli._prices import load_prices, prices_option
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.list import no_sessions
 from claude_session_player.stats import (

@@ -222,3 +222,59 @@ def test_a_session_from_standard_input_is_put_into_a_file_that_only_its_owner_ca
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     assert run(["replay", "-", "--redact"]) == 0
     assert modes == [0o600]
+
+
+# --- what is kept, and what is learned ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["redact", ID, "-o", "copies/"], ["secrets", ID]], ids=["redact", "secrets"])
+def test_kinds_groups_and_rules_are_kept_by_the_same_words(
+    words: list[str], root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for word in ("github-token", "identity", "secrets", "cookie,Email"):
+        done = csp(*words, *(["--force"] if words[0] == "redact" else []), "--keep", word, "--root", root)
+        assert done.returncode in (0, 1), done
+    done = csp(*words, "--keep", "githubtoken", "--root", root)
+    assert done.returncode == 2
+    meant = "did you mean 'github-token'? 'help redaction' lists the kinds"
+    assert f"'githubtoken' is no kind and no rule: {meant}" in done.stderr.decode()
+    done = csp(*words, "--keep", "xyzzy", "--root", root)
+    assert b"'xyzzy' is no kind and no rule: 'help redaction' lists the kinds" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["show", OTHER, "--chain"], ["find", "kettle"], ["tree", OTHER, "--prompts"]])
+def test_what_a_later_session_teaches_is_masked_in_an_earlier_one(command: list[str], tmp_path: Path) -> None:
+    root = tmp_path / "store"
+    home = root / "projects" / PROJECT
+    first, second = SessionBuilder(), SessionBuilder()
+    first.prompt("The kettle opens with xK9mQ2vB7nW4tQ")
+    second.prompt("The kettle: password = xK9mQ2vB7nW4tQ")
+    records = [dict(json.loads(line)) for line in second.write(tmp_path / "second").read_text().splitlines()]
+    home.mkdir(parents=True)
+    first.write(home / f"{ID}.jsonl")
+    origin = json.loads((home / f"{ID}.jsonl").read_text().splitlines()[0])
+    records[0]["forkedFrom"] = {"sessionId": ID, "messageUuid": origin["uuid"]}
+    (home / f"{OTHER}.jsonl").write_text("".join(json.dumps({**row, "sessionId": OTHER}) + "\n" for row in records))
+    done = csp(*command, "--redact", "--root", root)
+    assert done.returncode == 0, done
+    assert done.stdout.count(b"kettle") >= 1
+    assert b"xK9mQ2vB7nW4tQ" not in done.stdout
+
+
+def test_the_path_of_a_file_is_typed_as_the_session_has_it(root: Path) -> None:
+    path = root / "projects" / PROJECT / f"{OTHER}.jsonl"
+    builder = SessionBuilder()
+    name = f"/srv/tea/{TOKEN}.py"
+    block = {"type": "tool_use", "id": "c1", "name": "Write", "input": {"file_path": name, "content": "x = 1\n"}}
+    builder.response(block).result("c1", "File created")
+    builder.write(path)
+    done = csp("files", OTHER, name, "--redact", "--root", root)
+    assert (done.returncode, done.stdout) == (0, b"x = 1\n"), done
+
+
+def test_a_redacted_summary_suggests_commands_that_redact(root: Path) -> None:
+    lines = csp("summary", ID, "--redact", "--keep", "email", "--root", root).stdout.decode().splitlines()
+    shown = [line for line in lines if " show " in line]
+    assert shown
+    assert all("--redact --keep email" in line for line in shown)
