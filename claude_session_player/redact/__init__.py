@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         SecretsReport as SecretsReport,
         audit_files as audit_files,
     )
+    from claude_session_player.redact.here import redactor_here as redactor_here
     from claude_session_player.redact.known import KnownValue as KnownValue, read_known as read_known
     from claude_session_player.redact.own_rules import (
         PROJECT_FILE as PROJECT_FILE,
@@ -60,6 +61,7 @@ _HOMES = {
     "RedactedStore": "redacted_store",
     "RedactionReport": "report",
     "Redactor": "redactor",
+    "redactor_here": "here",
     "Rule": "rule",
     "RuleCheck": "rule_check",
     "SECRET_RULES": "rules",
