@@ -236,10 +236,13 @@ def masked_messages(mask: Callable[[str], str]) -> Iterator[None]:
         _masks.pop()
 
 
-def say(message: str) -> None:
-    """Write a message to stderr, unless it is closed; on a terminal it breaks between words."""
+def say(message: str, *, is_masked: bool = False) -> None:
+    """Write a message to stderr, unless it is closed; on a terminal it breaks between words.
+
+    With `is_masked`, it says nothing that would need masks, and stays as it is.
+    """
     if sys.stderr is not None:
-        for mask in _masks:
+        for mask in () if is_masked else _masks:
             message = mask(message)
         print(wrap_message(message, sys.stderr), file=sys.stderr)
 

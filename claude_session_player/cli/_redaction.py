@@ -228,7 +228,7 @@ class RedactionOptions(Redaction):
         if unread:
             warn(printable(f"not read, and left out: {', '.join(unread)}"))
         if summary := self.redactor.report.summary:
-            say(f"redacted: {summary}")
+            say(f"redacted: {summary}", is_masked=True)
         if self.redaction_report is not None:
             self._write_report(self.redaction_report)
         return INCOMPLETE if unread else 0

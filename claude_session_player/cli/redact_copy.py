@@ -57,7 +57,7 @@ def command(ref: str, output: str, force: bool, stores: StoreOptions, redaction:
     finally:
         redaction.progress.stop()
     more = f" and {plural(copy.files - 1, 'file')} beside it" if copy.files > 1 else ""
-    say(f"wrote {printable(path_from_cwd(display_path(copy.path)))}{more}")
+    say(f"wrote {printable(path_from_cwd(display_path(copy.path)))}{more}", is_masked=True)
     if copy.unread:
         warn(printable(f"not read, and left out: {', '.join(copy.unread)}"))
     return INCOMPLETE if copy.unread else 0

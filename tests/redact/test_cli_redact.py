@@ -157,6 +157,7 @@ def test_the_name_of_a_copy_has_masks(root: Path, tmp_path: Path) -> None:
     assert "ada@tea.dev" not in name
     assert TOKEN not in name
     assert TOKEN.encode() not in done.stderr
+    assert done.stderr.decode().startswith(f"wrote {tmp_path / 'copies' / name}\n")  # where it is
     assert csp("redact", ID, "-o", f"{tmp_path / 'copies'}/", "--root", root).returncode == 0
     assert (tmp_path / "copies" / f"{ID}.jsonl").exists()
 
