@@ -16,7 +16,6 @@ from claude_session_player.cli._options import (
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text, say, stdout
-from claude_session_player.cli._prices import load_prices, prices_option
 from claude_session_player.cli._refs import complete_ref, find_session, needs_store
 from claude_session_player.cli.list import no_sessions
 from claude_session_player.stats import (
@@ -92,6 +91,20 @@ table_options = collect_options(
         ),
     ),
 )
+
+
+prices_option: Final = click.option(
+    "--prices",
+    "prices_path",
+    type=click.Path(),
+    metavar="FILE",
+    help="Use these prices first: a JSON file of dollars per million tokens, by model.",
+)
+
+
+def load_prices(path: str | None = None) -> Prices:
+    """The prices that genai-prices lists, and before them those of the user."""
+    return Prices.load(own=path)
 
 
 @click.command(

@@ -14,8 +14,8 @@ from claude_session_player.cli._options import (
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text
-from claude_session_player.cli._prices import load_prices, prices_option
 from claude_session_player.cli._refs import STANDARD_INPUT, find_session, needs_store, ref_argument
+from claude_session_player.cli.stats import load_prices, prices_option
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import Redaction, StoreOptions
