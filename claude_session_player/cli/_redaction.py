@@ -283,6 +283,8 @@ def kept_words(values: Iterable[str], rules: Sequence[str] = ()) -> tuple[str, .
     from claude_session_player.redact import builtin_rules, known_kinds, load_own_rules
 
     words = [word.strip().casefold() for value in values for word in value.split(",") if word.strip()]
+    if not words:
+        return ()
     known = [*known_kinds(), *(rule.name for rule in builtin_rules())]
     if not set(words) <= set(known):
         known += (rule.name for rule in load_own_rules(rules).rules)
