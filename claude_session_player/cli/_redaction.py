@@ -259,14 +259,11 @@ class RedactionOptions(Redaction):
         os.makedirs(folder)
         name = os.path.basename(source.path) if source.path else "standard-input"
         path = os.path.join(folder, f"{os.path.splitext(name)[0]}.jsonl")
-        with open(path, "xb", opener=_private_opener) as file:
+        with open(path, "xb") as file:
+            os.chmod(path, 0o600)
             for line in lines_of(source):
                 file.write(line)
         return Store.open(cache=None, required=False).at(path)
-
-
-def _private_opener(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _report_exists(path: str) -> AlreadyThere:
