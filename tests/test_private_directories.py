@@ -32,3 +32,26 @@ run(["export", {str(path)!r}])
         running.send_signal(number)
         running.wait(PATIENCE)
     assert os.listdir(scratch) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_what_came_from_standard_input_is_removed_when_the_command_is_told_to_end(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    path = SessionBuilder().prompt("Make tea").write(tmp_path / "s.jsonl")
+    scratch, copies = tmp_path / "scratch", tmp_path / "copies"
+    scratch.mkdir()
+    copies.mkdir()
+    code = f"""
+import time
+from claude_session_player.cli import run
+from claude_session_player.redact import written_copy
+written_copy.copy_redacted = lambda *rest: time.sleep(600)
+run(["redact", "-", "-o", {str(copies / "tea.jsonl")!r}])
+"""
+    environ = {**os.environ, "TMPDIR": str(scratch)}
+    with path.open("rb") as file, subprocess.Popen([sys.executable, "-c", code], env=environ, stdin=file) as running:
+        wait_until(lambda: os.listdir(copies) != [] and list(scratch.rglob("*.jsonl")) != [], "it was read")
+        running.send_signal(number)
+        running.wait(PATIENCE)
+    assert (os.listdir(scratch), os.listdir(copies)) == ([], [])

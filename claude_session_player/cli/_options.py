@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from claude_session_player.cli._refs import SessionSource
     from claude_session_player.export import Format
     from claude_session_player.models import View
-    from claude_session_player.stats import Prices
     from claude_session_player.store import Progress, Session, Store
 
 SESSIONS_SHOWN: Final = 10
@@ -389,29 +388,11 @@ def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.with_resource(using_zone(UTC))
 
 
-def prices_option(function: _F) -> _F:
-    """`--prices`, as the parameter `prices_path`."""
-    return click.option(
-        "--prices",
-        "prices_path",
-        type=click.Path(),
-        metavar="FILE",
-        help="Use these prices first: a JSON file of dollars per million tokens, by model.",
-    )(function)
-
-
-def load_prices(path: str | None = None) -> Prices:
-    """The prices that genai-prices lists, and before them those of the user."""
-    from claude_session_player.stats import Prices
-
-    return Prices.load(own=path)
-
-
 # --- what is redacted ---------------------------------------------------------------------------------
 
 _REDACTION_FIELDS: Final = ("redact", "redaction_report", "keep", "known", "rules")
 _REPORT_HELP: Final = "Write what was masked where to this file, as JSON."
-_KEEP_HELP: Final = "Do not mask this: identity, images, or a kind like email or cookie; repeatable."
+_KEEP_HELP: Final = "Do not mask this: identity, images, a kind like email, or what a rule finds; repeatable."
 _KNOWN_HELP: Final = "Also mask the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable."
 _RULES_HELP: Final = "Use the rules of this file; repeatable. Default: redact.toml of the project and the user."
 
@@ -429,6 +410,10 @@ class Redaction:
         """The options that let another command redact in the same way."""
         return ()
 
+    def hand_over(self) -> Sequence[str]:
+        """The same for a command that goes on in place of this one: it also tells what was done."""
+        return ()
+
     def store(self, store: Store) -> Store:
         """The store that sessions are read from instead of this one."""
         return store
@@ -436,6 +421,13 @@ class Redaction:
     def session(self, session: Session) -> Session:
         """The session that is read instead of this one."""
         return session
+
+    def sources(self, sources: list[SessionSource], store: Store) -> list[SessionSource]:
+        """The same for several, each with what all of them say in mind."""
+        return sources
+
+    def learn_all(self, sessions: Sequence[Session]) -> None:
+        """Learn what several sessions say before the first is read."""
 
     def source(self, source: SessionSource, store: Store | None = None) -> SessionSource:
         """The same for a session that was found, or is on standard input."""
@@ -445,8 +437,12 @@ class Redaction:
         """A text that goes out beside a session."""
         return text
 
-    def copies_of(self, sessions: Iterable[Session]) -> Store:
-        """A store with redacted copies of some sessions, and of no others; only where it is on."""
+    def masked_messages(self) -> AbstractContextManager[None]:
+        """Let what is said on stderr have masks, and what errors say."""
+        return nullcontext()
+
+    def copies_of(self, sessions: Iterable[Session], store: Store) -> Store:
+        """A store with redacted copies of some sessions of a store, and of no others; only where it is on."""
         raise NotImplementedError
 
     def finish(self) -> int:
@@ -470,8 +466,9 @@ def redaction_options(*, default: bool | None) -> Decorator:
     def decorate(function: Function) -> Function:
         @wraps(function)
         def with_end(redaction: Redaction, **given: object) -> object:
-            result = function(redaction=redaction, **given)
-            return redaction.finish() or result
+            with redaction.masked_messages():
+                result = function(redaction=redaction, **given)
+                return redaction.finish() or result
 
         return collected(with_end)
 

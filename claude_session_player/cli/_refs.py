@@ -65,6 +65,8 @@ class SessionSource(NamedTuple):
     lines: Iterable[bytes] = ()
     head: bytes = b""
     """The beginning of the lines."""
+    store: Store | None = None
+    """The archive that it was found in: it knows what was unpacked, until the command ends."""
 
 
 # --- finding ------------------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ def find_source(ref: str, stores: StoreOptions | None = None) -> SessionSource:
     stores = stores or StoreOptions()
     if stores.is_archive:
         with stores.open() as store:
-            return source_in(store, ref)
+            return source_in(store, ref)._replace(store=store)
     crumb = None
     if ref == STANDARD_INPUT:
         crumb, head, lines = _standard_input()

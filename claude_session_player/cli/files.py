@@ -141,7 +141,7 @@ def command(
         session = redaction.session(find_session(store, ref))
         files = touched_files(session, options.main)
         if path is not None:
-            return _print_content(session, files, path, options.until, form)
+            return _print_content(session, files, redaction.masked(path), options.until, form)
         _print_list(session, files, options.only, form)
     return 0
 
@@ -203,7 +203,8 @@ def _print_history(
         path = _full_path(given)
         touches = _touches(store, path, options, filter)
         if redaction.is_on:
-            copies = redaction.copies_of({touch.session.head.path: touch.session for touch in touches}.values())
+            sessions = {touch.session.head.path: touch.session for touch in touches}
+            copies = redaction.copies_of(sessions.values(), store)
             touches = _touches(copies, redaction.masked(path), options, filter)
         if form:
             print_records((file_touch_record(touch, options.diff) for touch in touches), form)

@@ -206,13 +206,13 @@ def command(
             store.note(problem)
         ids = [file.id for file in store.last_files()]
         if redaction.is_on and hits and not options.show:
-            hits = _search_copies(hits, options, wanted, filter, redaction)
+            hits = _search_copies(hits, options, wanted, filter, redaction, store)
             filter = filter._replace(offset=0)
             stores = replace(stores, roots=tuple(map(redaction.masked, stores.roots)))
     if not hits and not form and not options.count:
-        _explain_nothing(hits, filter)
+        _explain_nothing(filter, () if redaction.is_on else hits.suggestions)
     elif (number := options.play or options.show) is not None:
-        return _open_session("play" if options.play else "show", hits, number, stores, redaction.words)
+        return _open_session("play" if options.play else "show", hits, number, stores, redaction.hand_over())
     elif options.is_counting:
         _print_counts(hits, options.by, filter, form, ids)
     elif options.ids:
@@ -224,15 +224,15 @@ def command(
     else:
         from claude_session_player.cli._hits import HitPrinter
 
-        _print_hits(hits, filter, options, HitPrinter(stores, ids))
+        _print_hits(hits, filter, options, HitPrinter(stores, ids, redaction))
     _note_omissions(hits)
     return 0
 
 
-def _explain_nothing(hits: Hits, filter: Filter) -> None:
+def _explain_nothing(filter: Filter, suggestions: Iterable[str]) -> None:
     """Say that nothing matches, and what would have."""
     say("No sessions match this query" + (" and these filters." if filter.is_narrow else "."))
-    for suggestion in hits.suggestions:
+    for suggestion in suggestions:
         say(printable(suggestion))
 
 
@@ -263,11 +263,11 @@ def _search(store: Store, options: FindOptions, wanted: SearchOptions) -> Hits:
 
 
 def _search_copies(
-    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: Redaction
+    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: Redaction, store: Store
 ) -> Hits:
     """Search again in redacted copies of the sessions that are shown: only what they still say is found."""
     groups = list(hits) if options.is_counting or options.ids else _page(list(hits), filter)
-    copies = redaction.copies_of(group.session for group in groups)
+    copies = redaction.copies_of([group.session for group in groups], store)
     return _search(copies, options, wanted._replace(uses_index=False, filter=Filter()))
 
 

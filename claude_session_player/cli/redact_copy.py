@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
 from claude_session_player.cli._options import archive_options, examples, redaction_options
-from claude_session_player.cli._output import say, start_bar, warn
+from claude_session_player.cli._output import say, warn
 from claude_session_player.cli._redaction import INCOMPLETE, RedactionOptions
 from claude_session_player.cli._refs import find_source, ref_argument
 from claude_session_player.util.humanize import path_from_cwd, plural
-from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import display_path, printable
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import StoreOptions
-
-_LONG: Final = 32 << 20
-_PASSES: Final = 2
 
 
 @click.command(
@@ -54,26 +49,15 @@ def command(ref: str, output: str, force: bool, stores: StoreOptions, redaction:
     session = redaction.original(find_source(ref, stores))
     if session.is_inline:
         raise NoSuchSession(f"sub-agent {session.id} is inside the file of session {session.parent_id}: redact that")
-    bar = start_bar("redacting", session.file.stamp.size * _PASSES) if _is_long(session.file.stamp.size) else None
+    redaction.progress.start(session.file.stamp.size)
     try:
-        copy = write_copy(
-            session,
-            output,
-            redaction.redactor,
-            may_replace=force,
-            progress=(lambda size: bar.advance(bar.task_ids[0], size)) if bar else None,
-        )
+        copy = write_copy(session, output, redaction.redactor, may_replace=force, progress=redaction.progress.advance)
     except AlreadyThere as error:
         raise AlreadyThere(f"{error}: use --force to overwrite it") from None
     finally:
-        if bar is not None:
-            bar.stop()
+        redaction.progress.stop()
     more = f" and {plural(copy.files - 1, 'file')} beside it" if copy.files > 1 else ""
-    say(f"wrote {printable(path_from_cwd(display_path(copy.path)))}{more}")
+    say(f"wrote {printable(path_from_cwd(display_path(copy.path)))}{more}", is_masked=True)
     if copy.unread:
         warn(printable(f"not read, and left out: {', '.join(copy.unread)}"))
     return INCOMPLETE if copy.unread else 0
-
-
-def _is_long(size: int) -> bool:
-    return size >= _LONG and is_terminal(sys.stderr)

@@ -68,7 +68,7 @@ class NotAudited(SessionError):
     "kept",
     multiple=True,
     metavar="KIND",
-    help="Do not report this kind, or what this rule finds; repeatable.",
+    help="Do not report this: a kind like cookie, or what a rule finds; repeatable.",
 )
 @click.option(
     "--known",
@@ -136,18 +136,14 @@ def command(
 
 def _rules(kept: Sequence[str], known: Sequence[str], rules: Sequence[str]) -> AuditRules:
     """What counts as a secret. Raises `BadRules` or `CannotRead`."""
-    from claude_session_player.redact import SECRET_RULES, AuditRules, load_own_rules, read_known
+    from claude_session_player.cli._redaction import kept_words
+    from claude_session_player.redact import AuditRules, load_own_rules, read_known
 
+    words = kept_words(kept, rules)
     own = load_own_rules(rules)
-    words = [word.strip().casefold() for text in kept for word in text.split(",") if word.strip()]
-    names = {rule.name for rule in (*own.rules, *SECRET_RULES)}
-    for word in words:
-        if word not in KINDS and word not in names:
-            name = printable(display_path(word))
-            raise click.UsageError(f"--keep: {name!r} is no rule, and not one of {', '.join(KINDS)}")
     for line in own.notes:
         note(printable(line))
-    return AuditRules(tuple(words), tuple(one for path in known for one in read_known(path)), own)
+    return AuditRules(words, tuple(one for path in known for one in read_known(path)), own)
 
 
 def _named_files(store: Store, refs: Iterable[str]) -> list[SessionFile]:

@@ -16,7 +16,6 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     format_option,
-    load_prices,
     pager_option,
     redaction_options,
     utc_option,
@@ -214,7 +213,7 @@ def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreO
     with stores.open(required=ref != STANDARD_INPUT and needs_store(ref)) as store:
         source = source_in(store, ref)
         sources = _chain_sources(store, source) if options.chain else [source]
-        sources = [redaction.source(one, store) for one in sources]
+        sources = redaction.sources(sources, store)
         printer = _TranscriptPrinter(redaction.store(store), sources, entries, options)
         printer.print()
     return printer.report()
@@ -447,11 +446,11 @@ class _TranscriptPrinter:
             return
         if is_requested or (not self._is_part and found.stamp.size <= _SUMMARY_LIMIT):
             from claude_session_player.export.summary import facts_markdown
-            from claude_session_player.stats import summarize
+            from claude_session_player.stats import Prices, summarize
 
             session = self._store.session_of(found)
             if session.facts.is_session:
-                yield self._beside(f"{facts_markdown(summarize(session, load_prices()))}\n\n---\n\n")
+                yield self._beside(f"{facts_markdown(summarize(session, Prices.load()))}\n\n---\n\n")
 
 
 def _style(sources: Sequence[SessionSource], options: ShowOptions, *, is_drawn: bool) -> TranscriptStyle:

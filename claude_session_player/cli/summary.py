@@ -9,14 +9,13 @@ import click
 from claude_session_player.cli._options import (
     examples,
     json_option,
-    load_prices,
-    prices_option,
     redaction_options,
     store_options,
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text
 from claude_session_player.cli._refs import STANDARD_INPUT, find_session, needs_store, ref_argument
+from claude_session_player.cli.stats import load_prices, prices_option
 
 if TYPE_CHECKING:
     from claude_session_player.cli._options import Redaction, StoreOptions
@@ -43,11 +42,11 @@ def command(ref: str, as_json: bool, prices_path: str | None, stores: StoreOptio
     with stores.open(required=needs_store(ref)) as store:
         summary = summarize(redaction.session(find_session(store, ref)), load_prices(prices_path))
     name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else redaction.masked(ref)
-    roots = tuple(map(redaction.masked, stores.roots))
+    words = tuple(map(redaction.masked, (*stores.words, *redaction.words)))
     if as_json:
-        print_object(_record(summary) | {"detail_hint": show_command(name, roots)})
+        print_object(_record(summary) | {"detail_hint": show_command(name, words)})
     else:
-        print_text(summary_markdown(summary, name, roots))
+        print_text(summary_markdown(summary, name, words))
 
 
 def _record(summary: SessionSummary) -> dict[str, Any]:

@@ -50,9 +50,9 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreO
 
     with stores.open(required=needs_store(ref)) as store:
         session = find_session(store, ref)
-        relatives = [
-            relative._replace(session=redaction.session(relative.session)) for relative in relatives_of(session, store)
-        ]
+        found = list(relatives_of(session, store))
+        redaction.learn_all([session, *(relative.session for relative in found)])
+        relatives = [relative._replace(session=redaction.session(relative.session)) for relative in found]
         outline = build_outline(redaction.session(session), relatives, with_prompts=prompts)
     if as_json:
         print_text(encode_outline(outline.root))

@@ -7,10 +7,11 @@ recordings, diffs, rebuilt files and whatever comes later hold what the copy hol
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from claude_session_player.errors import CannotRead
-from claude_session_player.redact.session_copy import SourceFile, copy_redacted
+from claude_session_player.redact.session_copy import SourceFile, copy_redacted, learn_file
 from claude_session_player.store import (
     FILE_HISTORY_DIR,
     HISTORIES_DIR,
@@ -60,6 +61,17 @@ class RedactedStore(Store):
         self._in_use: dict[str, bool] = {}
         self.unread: list[str] = []
         """Lines and files that could not be read, and are in no copy."""
+
+    def learn_all(self, sessions: Iterable[Session]) -> None:
+        """Learn what several sessions say: what one says is masked in all others, whichever is copied first.
+
+        What cannot be read is told when it is copied.
+        """
+        for head in {session.head.path: session.head for session in sessions}.values():
+            if head.path not in self._homes:
+                for path in dict.fromkeys(session_paths(head)):
+                    with suppress(OSError, CannotRead):
+                        learn_file(_source(path, head), self._redactor)
 
     def copy_of(self, session: Session) -> Session:
         """The redacted copy of a session, with everything beside it. Raises `CannotRead`."""

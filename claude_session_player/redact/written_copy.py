@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from claude_session_player.errors import AlreadyThere, CannotRead, CannotWrite
@@ -13,7 +14,7 @@ from claude_session_player.util.fsutil import describe_os_error, link_into_place
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from claude_session_player.redact.redactor import Redactor
     from claude_session_player.store import Session
@@ -39,37 +40,64 @@ def write_copy(
 ) -> WrittenCopy:
     """Write a redacted copy of a session, or of a sub-agent, with everything beside it.
 
-    A target that exists, or has no suffix, is a directory, in which the copy has the name of the original; any other is
-    the file. Files appear only when all are complete, the session's own last. Raises `CannotRead`, `AlreadyThere` or
-    `CannotWrite`.
+    A target that exists, or has no suffix, is a directory, in which the copy has the masked name of the original; any
+    other is the file. Files appear only when all are complete, the session's own last; before, nothing is left of them.
+    Raises `CannotRead`, `AlreadyThere` or `CannotWrite`.
     """
     own = session.file
     is_directory = os.path.isdir(target) or target.endswith(os.sep) or not os.path.splitext(target)[1]
-    main = os.path.join(target, os.path.basename(own.path)) if is_directory else target
-    folder = os.path.dirname(os.path.abspath(main))
-    _refuse_places(main, folder, session)
-    sources = list(_sources(session))
+    folder = os.path.abspath(target if is_directory else os.path.dirname(target) or os.curdir)
+    redactor.learn(os.path.basename(own.path))
 
-    def moved(source: SourceFile) -> str:
-        """The path of a copy below the directory."""
-        return os.path.relpath(_place(source, own.path, main, redactor), folder)
+    def main() -> str:
+        """Where the session's own file goes; a name that the user chose is kept."""
+        return os.path.join(target, redactor.masked(os.path.basename(own.path))) if is_directory else target
+
+    _refuse_places(main(), folder, session)
+    if not may_replace:
+        _refuse_existing((main(),))  # before anything is read; all others are looked at when they are known
+    sources = list(_sources(session))
+    places: dict[SourceFile, str] = {}
+
+    def place_of(source: SourceFile) -> str:
+        """The path of a copy below the directory; it is asked for when everything is learned."""
+        if source not in places:
+            places[source] = os.path.relpath(_place(source, own.path, main(), redactor), folder)
+        return places[source]
 
     try:
-        os.makedirs(folder, exist_ok=True)
-        with private_directory(".redact-", folder) as work:
-            outcome = copy_redacted(sources, redactor, lambda source: os.path.join(work, moved(source)), progress)
-            paths = [path for path in map(moved, sources) if os.path.lexists(os.path.join(work, path))]
+        with _new_directories(folder), private_directory(".redact-", folder) as work:
+            outcome = copy_redacted(sources, redactor, lambda source: os.path.join(work, place_of(source)), progress)
+            paths = [path for path in map(place_of, sources) if os.path.lexists(os.path.join(work, path))]
             if not may_replace:
                 _refuse_existing(os.path.join(folder, path) for path in paths)
             _put(work, folder, paths[::-1], may_replace=may_replace)
     except FileExistsError as error:
         raise AlreadyThere(
-            f"{display_path(error.filename2 or main)} was created by another program meanwhile"
+            f"{display_path(error.filename2 or main())} was created by another program meanwhile"
         ) from error
     except OSError as error:
         kind = CannotRead if error.filename == own.path else CannotWrite
-        raise kind(describe_os_error(error, main)) from error
-    return WrittenCopy(main, len(paths), outcome.unread)
+        raise kind(describe_os_error(error, main())) from error
+    return WrittenCopy(main(), len(paths), outcome.unread)
+
+
+@contextmanager
+def _new_directories(folder: str) -> Iterator[None]:
+    """Make a directory and those above it; what was made is removed again if anything fails."""
+    missing: list[str] = []
+    path = folder
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):  # it is not empty: someone else uses it
+                os.rmdir(path)
+        raise
 
 
 def _sources(session: Session) -> Iterator[SourceFile]:
@@ -94,7 +122,7 @@ def _place(source: SourceFile, original: str, main: str, redactor: Redactor) -> 
         return main
     above, own_dir = os.path.dirname(original), original.removesuffix(SESSION_SUFFIX)
     if source.path.startswith(os.path.join(own_dir, "")):
-        base, relative = main.removesuffix(SESSION_SUFFIX), os.path.relpath(source.path, own_dir)
+        base, relative = os.path.splitext(main)[0], os.path.relpath(source.path, own_dir)
     else:
         base, relative = os.path.dirname(main), os.path.relpath(source.path, above)
     parts = [part for part in relative.split(os.sep) if part != os.pardir]
@@ -113,7 +141,7 @@ def _refuse_places(main: str, folder: str, session: Session) -> None:
         raise CannotWrite(f"{display_path(main)} is a directory: name a file")
 
 
-def _refuse_existing(paths: Iterator[str]) -> None:
+def _refuse_existing(paths: Iterable[str]) -> None:
     for path in paths:
         if os.path.lexists(path):
             raise AlreadyThere(f"{display_path(path)} already exists")
@@ -122,16 +150,18 @@ def _refuse_existing(paths: Iterator[str]) -> None:
 def _put(work: str, folder: str, paths: Sequence[str], *, may_replace: bool) -> None:
     """Move files into place; what was moved is removed again if one of them cannot be."""
     done: list[str] = []
-    try:
-        for path in paths:
-            target = os.path.join(folder, path)
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            if may_replace:
-                os.replace(os.path.join(work, path), target)
-            else:
-                link_into_place(os.path.join(work, path), target)
-                done.append(target)
-    except BaseException:
-        for target in done:
-            os.unlink(target)
-        raise
+    with ExitStack() as stack:
+        for inner in sorted({os.path.dirname(os.path.join(folder, path)) for path in paths}):
+            stack.enter_context(_new_directories(inner))
+        try:
+            for path in paths:
+                target = os.path.join(folder, path)
+                if may_replace:
+                    os.replace(os.path.join(work, path), target)
+                else:
+                    link_into_place(os.path.join(work, path), target)
+                    done.append(target)
+        except BaseException:
+            for target in done:
+                os.unlink(target)
+            raise

@@ -243,7 +243,7 @@ def summary_text(opener: StoreOpener, file: SessionFile) -> str:
 
     with closing(opener.open()) as store:
         summary = summarize(store.session_of(file), Prices.load())
-    return summary_markdown(summary, summary.id, opener.roots)
+    return summary_markdown(summary, summary.id, [word for root in opener.roots for word in ("--root", root)])
 
 
 def with_activity(row: SessionRow, now: float) -> SessionRow:

@@ -101,7 +101,7 @@ def test_kinds_are_selected_and_kept(builder: StoreBuilder) -> None:
     assert run(builder, "--all", "--keep", "api-key", "--keep", "password").returncode == 0
     wrong = run(builder, "--keep", "keys")
     assert wrong.returncode == 2
-    assert b"'keys' is no rule, and not one of api-key, token" in wrong.stderr
+    assert b"'keys' is no kind and no rule: did you mean" in wrong.stderr
 
 
 def test_named_values_are_found(builder: StoreBuilder, tmp_path: Path) -> None:
