@@ -333,7 +333,7 @@ def group_files(files: Iterable[SessionFile]) -> list[AuditedSession]:
 
 
 def _audited_files(files: Sequence[SessionFile]) -> Iterator[AuditedFile]:
-    """The files of a session, everything else in its directory, and its backups; beside a sub-agent, its description."""
+    """The files of a session, everything in its directory, and its backups; beside a sub-agent, its description."""
     seen: set[str] = set()
     for file in files:
         seen.add(file.path)
