@@ -8,37 +8,31 @@ from __future__ import annotations
 
 import os
 import re
-from collections import OrderedDict
-from contextlib import suppress
+import zlib
+from array import array
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 
 import msgspec
 
+from claude_session_player.errors import CannotRead, SessionError
 from claude_session_player.format import lenient_json
 from claude_session_player.format.blocks import DECODE_ERRORS
 from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
 from claude_session_player.redact.line_sieve import DECODED, NAMED, PLAIN
 from claude_session_player.redact.report import Place
+from claude_session_player.redact.streams import Cut, Streams, cut_texts
 from claude_session_player.store import SESSION_SUFFIX
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from claude_session_player.redact.redactor import Redactor
 
 _PORTION: Final = 8 << 20
-_TAIL: Final = 8 << 10
-"""Characters at the end of a text that are joined with what follows it."""
-_STREAMS: Final = 64
-_HEAD: Final = 1500
-"""Bytes at the beginning of a line that say to which stream it belongs."""
-_STREAM: Final = re.compile(rb'"id"\s*:\s*"([^"]{1,100})"')
-_ID: Final = b'"id"'
-_DELTA: Final = b"stream_event"
-_STREAMED: Final = (b'"text"', b'"thinking"')
 _DAMAGE: Final = re.compile("[\udc80-\udcff\x00-\x08\x0e-\x1f]")
 """Bytes that no JSON has: those that are not UTF-8, and control characters."""
 FILE_MARK: Final = b"[file removed]\n"
@@ -79,25 +73,36 @@ def copy_redacted(
 ) -> CopyOutcome:
     """Write redacted copies of some files that belong together, to where `target_of` says once everything is learned.
 
-    Raises `OSError`.
+    Raises `OSError` and `CannotRead` for the session's own file; others that cannot be read are left out.
     """
     unread: list[str] = []
     learned: dict[SourceFile, LearnedFile] = {}
     for file in files:
         try:
             learned[file] = learn_file(file, redactor, progress)
-        except OSError as error:
-            if not file.name:
-                raise
-            unread.append(f"{display_path(file.name)} ({error.strerror or error})")
+        except (OSError, SessionError) as error:
+            unread.append(_named_problem(file, error))
     for file, known in learned.items():
         path = target_of(file)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "xb") as target:
-            _copy_file(file, known, redactor, target, unread, progress)
-        status = os.stat(file.path)
+            try:
+                _copy_file(file, known, redactor, target, unread, progress)
+                status = os.stat(file.path)
+            except SessionError as error:
+                unread.append(_named_problem(file, error))
+                os.unlink(path)
+                continue
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return CopyOutcome(unread)
+
+
+def _named_problem(file: SourceFile, error: OSError | SessionError) -> str:
+    """A file that could not be read, and why; raises the error again for the session's own."""
+    if not file.name:
+        raise error
+    reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+    return f"{display_path(file.name)} ({reason.removeprefix(f'{file.path}: ')})"
 
 
 # --- learning -----------------------------------------------------------------------------------------
@@ -109,6 +114,10 @@ class LearnedFile(NamedTuple):
     size: int = 0
     lines: bytes | bytearray = b""
     """What each line needs; see `line_sieve`."""
+    checksums: Sequence[int] = ()
+    """Of each batch of lines."""
+    cuts: Mapping[int, Sequence[Cut]] = MappingProxyType({})
+    """Parts of secrets that are spread over several lines, by the numbers of lines."""
 
 
 def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], None] | None = None) -> LearnedFile:
@@ -118,29 +127,47 @@ def learn_file(file: SourceFile, redactor: Redactor, progress: Callable[[int], N
             if text is not None:
                 _learn_text(text, redactor, file.path)
         return LearnedFile()
-    kinds = bytearray()
+    kinds, checksums = bytearray(), array("I")
     size, homes, sieve = 0, redactor.homes, redactor.sieve()
-    streams = _Streams(redactor)
+    streams = Streams(redactor)
     with open_session(file.path) as source:
+        end = os.fstat(source.fileno()).st_size
         for lines in read_batches(source):
             kinds_here = sieve.kinds(lines)
-            for number, line in enumerate(lines):
+            for at, line in enumerate(lines):
+                number = len(kinds) + at + 1
                 if isinstance(line, LongLine):
-                    kinds_here[number] = DECODED
-                elif streams.goes_on(line) or kinds_here[number] >= NAMED:
-                    kinds_here[number] = _learn_line(line, kinds_here[number], redactor, streams)
+                    kinds_here[at] = DECODED
+                elif streams.goes_on(line, number) or kinds_here[at] >= NAMED:
+                    kinds_here[at] = _learn_line(line, number, kinds_here[at], redactor, streams)
                     if redactor.homes != homes:  # most lines need no more than these
                         homes, sieve = redactor.homes, redactor.sieve()
-                        kinds_here[number + 1 :] = sieve.kinds(lines[number + 1 :])
+                        kinds_here[at + 1 :] = sieve.kinds(lines[at + 1 :])
             kinds += kinds_here
+            checksums.append(_checksum(lines))
             read = sum(map(len, lines))
             size += read
             if progress is not None:
                 progress(read)
-    return LearnedFile(size, kinds)
+            if size >= end:  # what is added now would be in batches of its own
+                break
+    streams.finish()
+    return LearnedFile(size, kinds, checksums, streams.cuts)
 
 
-def _learn_line(line: bytes, kind: int, redactor: Redactor, streams: _Streams) -> int:
+def _checksum(lines: Sequence[bytes], size: int | None = None) -> int:
+    """What tells whether lines, or their first bytes, are those that were read before; long ones are not looked at."""
+    checksum = 0
+    for line in lines:
+        if size is not None:
+            line = line if len(line) <= size or isinstance(line, LongLine) else line[:size]
+            size = max(size - len(line), 0)
+        if not isinstance(line, LongLine):
+            checksum = zlib.crc32(line, checksum)
+    return checksum
+
+
+def _learn_line(line: bytes, number: int, kind: int, redactor: Redactor, streams: Streams) -> int:
     """Learn what a line says, and return what it needs: less than was thought if rules find nothing in it."""
     try:
         record = _decode(line)
@@ -153,7 +180,7 @@ def _learn_line(line: bytes, kind: int, redactor: Redactor, streams: _Streams) -
         return DECODED
     if kind >= NAMED and not redactor.learn_record(record, has_secrets=kind == DECODED):
         kind = NAMED
-    streams.add(record)
+    streams.add(record, number)
     return kind
 
 
@@ -164,66 +191,6 @@ def _learn_text(text: str, redactor: Redactor, path: str) -> None:
             redactor.learn_record(_decode(text))
         except DECODE_ERRORS:
             return
-
-
-class _Streams:
-    """Joins the texts of a response, or of a running command, that are written in several records."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._tails: OrderedDict[str, str] = OrderedDict()
-        self._first: OrderedDict[bytes, bytes] = OrderedDict()
-        """By stream: its first line, until a second one comes; most have only one."""
-
-    def goes_on(self, line: bytes) -> bool:
-        """True for a line that goes on with what an earlier one began; the earlier one is added then."""
-        if line.find(_DELTA, 0, _HEAD) >= 0:
-            return True
-        if (at := line.find(_ID, 0, _HEAD)) < 0 or (match := _STREAM.match(line, at)) is None:
-            return False
-        name = match[1]
-        first = self._first.get(name)
-        if first is None:
-            self._first[name] = line
-            if len(self._first) > _STREAMS:
-                self._first.popitem(last=False)
-            return False
-        if not any(sign in line for sign in _STREAMED):
-            return False
-        if first:
-            self._first[name] = b""
-            with suppress(*DECODE_ERRORS):
-                self.add(_decode(first))
-        return True
-
-    def add(self, record: Any) -> None:
-        for name, text in _streamed_texts(record):
-            tail = self._tails.pop(name, "")
-            if tail and not text.startswith(tail[:64]):
-                self._redactor.learn_pieces((tail, text[:_TAIL]))
-            self._tails[name] = text[-_TAIL:]
-            if len(self._tails) > _STREAMS:
-                self._tails.popitem(last=False)
-
-
-def _streamed_texts(record: Any) -> Iterator[tuple[str, str]]:
-    """The texts that a record adds to something longer, each with the name of that."""
-    if type(record) is not dict:
-        return
-    message = record.get("message")
-    if type(message) is dict and type(message.get("id")) is str:
-        content = message.get("content")
-        blocks = content if type(content) is list else [{"type": "text", "text": content}]
-        for block in blocks:
-            if type(block) is dict:
-                for key in ("text", "thinking"):
-                    if type(text := block.get(key)) is str and text:
-                        yield f"{key} {message['id']}", text
-    event = record.get("event")
-    if type(event) is dict and type(delta := event.get("delta")) is dict:
-        for key in ("text", "thinking", "partial_json"):
-            if type(text := delta.get(key)) is str and text:
-                yield f"{key} {record.get('session_id')} {event.get('index')}", text
 
 
 # --- copying ------------------------------------------------------------------------------------------
@@ -237,7 +204,7 @@ def _copy_file(
     unread: list[str],
     progress: Callable[[int], None] | None,
 ) -> None:
-    """Copy a file as far as it was learned: a session may grow meanwhile."""
+    """Copy a file as far as it was learned: a session may grow meanwhile. Raises `CannotRead` if it was rewritten."""
     if not file.is_session:
         for text in _texts(file.path):
             if text is None:
@@ -249,7 +216,9 @@ def _copy_file(
     number, left, is_fast = 0, known.size, not redactor.reports_places
     sieve = redactor.sieve_of_learned()
     with open_session(file.path) as source:
-        for lines in read_batches(source):
+        for lines, checksum in zip(read_batches(source), known.checksums, strict=False):
+            if _checksum(lines, left) != checksum:
+                break
             kinds = sieve.kinds(lines) if is_fast else b""
             for at, line in enumerate(lines):
                 if left <= 0:
@@ -262,17 +231,24 @@ def _copy_file(
                     _write_filler(target, line)
                 else:
                     place = Place(file.session, number, "", file.name)
-                    kind = known.lines[number - 1]
-                    if kind >= NAMED or not is_fast or kinds[at] >= NAMED:
-                        target.write(redacted_line(line, redactor, place, has_secrets=kind == DECODED))
+                    kind, cuts = known.lines[number - 1], known.cuts.get(number, ())
+                    if kind >= NAMED or not is_fast or kinds[at] >= NAMED or cuts:
+                        target.write(redacted_line(line, redactor, place, has_secrets=kind == DECODED, cuts=cuts))
                     else:
                         target.write(line if kind == PLAIN else redactor.mask_homes(line))
             if progress is not None:
                 progress(sum(map(len, lines)))
+    if left > 0:
+        raise CannotRead(f"{file.path}: it was rewritten while it was read: try again")
 
 
-def redacted_line(line: bytes, redactor: Redactor, place: Place, *, has_secrets: bool = True) -> bytes:
-    """A line with masks: a record like the one that it was, or as damaged as it was."""
+def redacted_line(
+    line: bytes, redactor: Redactor, place: Place, *, has_secrets: bool = True, cuts: Sequence[Cut] = ()
+) -> bytes:
+    """A line with masks: a record like the one that it was, or as damaged as it was.
+
+    `cuts` are parts of secrets in it that are spread over several lines.
+    """
     body = line.rstrip(b" \t\r\n")
     if not body:
         return line
@@ -281,6 +257,8 @@ def redacted_line(line: bytes, redactor: Redactor, place: Place, *, has_secrets:
         record = _decode(body)
     except DECODE_ERRORS:
         return _redacted_damage(body, redactor, place) + end
+    if cuts:
+        cut_texts(record, cuts, redactor, place)
     return _encoded(redactor.record(record, place, has_secrets=has_secrets)) + end
 
 
