@@ -57,9 +57,16 @@ _ROOTS: Final = _STAND_INS | _words(
     """
 )
 """Words that with nothing else but numbers make no secret: `test-token-123`."""
+_UNSTATED: Final = _words("test tests testing demo sample not unset missing required optional foo bar")
+"""Words of values that are none, wherever they stand."""
+_PARTS_OF_FORMS: Final = _words(
+    "password passwords passwort passwd input inputs field fields label error errors form page step section text gray"
+)
+"""Words in names of parts of a program, beside a number."""
 _NOTATION: Final = re.compile(
     r"""
-      \$\{?[\w:?.()\[\]{}!/@ -]*\}?      # $TOKEN, ${TOKEN}, $(cat x), ${{ secrets.X }}
+      \$[{(]?[\w:?.()\[\]{}/@ -]*\}?     # $TOKEN, ${TOKEN}, $(cat x), ${{ secrets.X }}
+    | \$\{[\w:?.()\[\]{}!/@ -]*\}?       # ${!NAME}
     | %[\w]*%?                           # %s, %TOKEN%
     | %[({].*                            # %(name)s
     | [({\[<].*[)}\]>]                   # <password>, {{ secret }}, [password-1], (none), {token}
@@ -225,6 +232,67 @@ def is_password(value: str) -> bool:
     )
 
 
+def is_stated_password(value: str) -> bool:
+    """True for what is a password because its place says so, though it is made of words, too.
+
+    >>> [is_stated_password(value) for value in ("Brew.House.17", "brew-house", "dev-secret-123", "Mokka(42(Mokka")]
+    [True, True, True, True]
+    >>> [is_stated_password(value) for value in ("Passwort", "not-set", "test-123", "settings.PASSWORD", "my-password")]
+    [False, False, False, False, False]
+    """
+    words = _spoken(value)
+    return (
+        len(value) >= 6
+        and any(map(str.isalpha, value))
+        and not value.isalpha()
+        and not (_NUMBER.fullmatch(value) or _VERSION.fullmatch(value))
+        and not is_placeholder(value)
+        and not _UNSTATED.intersection(words)
+        and not is_code(value)
+    )
+
+
+def is_quoted_password(value: str) -> bool:
+    """True for a password in quotes that has a digit, and is not named like a part of a program.
+
+    >>> [is_quoted_password(value) for value in ("Cortado-2026!", "Brew_House_17", "Mokka/42/Mokka")]
+    [True, True, True]
+    >>> [is_quoted_password(value) for value in ("password-input-2", "reset-password", "section2", "gray.500")]
+    [False, False, False, False]
+    """
+    return (
+        len(value) >= 8
+        and any(map(str.isdigit, value))
+        and not value.isalnum()
+        and not _is_weak(value)
+        and not _PARTS_OF_FORMS.intersection(_spoken(value))
+        and is_stated_password(value)
+    )
+
+
+def is_passphrase(value: str) -> bool:
+    """True for words that are no sentence about passwords: a field or a variable of that name holds them.
+
+    >>> [is_passphrase(value) for value in ("latte art", "the quick brown roaster", "brew house 17!")]
+    [True, True, True]
+    >>> [is_passphrase(value) for value in ("Enter your password", "Forgot it?", "must have 8 signs", "Mot de passe")]
+    [False, False, False, False]
+    """
+    words = value.lower().split()
+    has_sign = any(char.isdigit() or char in "!#$%&*+=~^" for char in value)
+    return (
+        2 <= len(words) <= 8
+        and len(value) >= 8
+        and value.isascii()
+        and (has_sign or value.islower())
+        and re.search(r"[<>{}()|;`\\]", value) is None
+        and not _PHRASES_ABOUT.intersection(word.strip(".,:;!?'()") for word in words)
+        and not is_placeholder(value)
+        and any(map(str.isalpha, value))
+        and not _NUMBER.fullmatch(value)
+    )
+
+
 def is_token(value: str) -> bool:
     """True for what can be a token in quotes: long, letters and digits mixed, no uuid.
 
@@ -309,6 +377,16 @@ _STOP_WORDS: Final = _words(
     """
 )
 
+_PHRASES_ABOUT: Final = (_STOP_WORDS - _words("a an the of in on at")) | _words(
+    """
+    password passwords passwort passphrase pass pwd passwd code secret your you my new old current confirm forgot
+    forgotten reset change enter type again repeat invalid wrong incorrect please least character characters signs
+    digits letters strong weak minimum maximum long short length mot passe de du la le string type field user username
+    email login mail sign show hide update least empty match matches required
+    """
+)
+"""Words of sentences about passwords."""
+
 
 def is_argument(value: str) -> bool:
     """True for what is given to an option for passwords, and is no word of a sentence about that option.
@@ -385,10 +463,11 @@ def plausible_value(key: str, value: str) -> bool:
     if match := _SCHEME.match(value):
         rest = value[match.end() :]
         return is_key(rest) or is_basic(rest)
+    is_password_name = "pass" in name or "pwd" in name
     if re.search(r"\s", value.strip()) and "cookie" not in name:
-        return False
-    if "pass" in name or "pwd" in name or "secret" in name:
-        return is_password(value)
+        return is_password_name and is_passphrase(value)
+    if is_password_name or "secret" in name:
+        return is_password(value) or (is_password_name and is_quoted_password(value))
     if "cookie" in name:
         return any(is_key(part.partition("=")[2]) for part in value.split("; "))
     if re.fullmatch(r"_?auth", name):

@@ -197,6 +197,8 @@ def test_what_is_no_secret_stays(text: str) -> None:
         ("accessToken", "{a24}"),
         ("client_secret", "{p20}"),
         ("passwd", "hunter2!x"),
+        ("password", "latte art"),
+        ("db_password", "Brew-House-17"),
         ("Authorization", "Bearer {a24}"),
         ("Authorization", "Basic YWxpY2U6bGV0bWVpbg=="),
         ("x-api-key", "{h32}"),

@@ -16,7 +16,10 @@ from claude_session_player.redact.plausibility import (
     is_bare_token,
     is_basic,
     is_key,
+    is_passphrase,
     is_password,
+    is_quoted_password,
+    is_stated_password,
     is_token,
 )
 from claude_session_player.redact.rule import Kind, Rule
@@ -54,6 +57,14 @@ def _is_numbered_password(value: str) -> bool:
     return len(value) >= 6 and any(map(str.isdigit, value)) and is_password(value)
 
 
+def _is_numbered_phrase(value: str) -> bool:
+    return any(map(str.isdigit, value)) and is_passphrase(value)
+
+
+def _is_set(value: str) -> bool:
+    return is_password(value) or is_stated_password(value)
+
+
 def _has_entries(value: str) -> bool:
     return any(is_any_password(line.rpartition(" ")[2]) for line in value.split("\n"))
 
@@ -66,6 +77,11 @@ _PASSWORD: Final = (
     r"(?:password|Password|PASSWORD|passwd|Passwd|PASSWD|passphrase|Passphrase|PASSPHRASE|pwd|Pwd|PWD|_pass|_PASS|Pass"
     r"|pass(?<![A-Za-z0-9.-]pass))"
 )
+_FULL_PASSWORD: Final = (
+    r"(?:password|Password|PASSWORD|passwd|Passwd|PASSWD|passphrase|Passphrase|PASSPHRASE|pwd|Pwd|PWD|_PASS)"
+)
+"""Names that stand for nothing else."""
+_PASSWORDS: Final = ("passw", "passp", "pwd", "_pass")
 _TOKEN: Final = r"(?:token|Token|TOKEN)" + _not_after(
     "page[_-]token",
     "pagetoken",
@@ -167,9 +183,9 @@ _ENVIRONMENT: Final = (
         "password",
         "PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD",
         ("password", "passwd", "_pass", "_pwd", "passph"),
-        is_password,
+        _is_set,
     ),
-    _environment("secret", "SECRET", ("secret",), is_password),
+    _environment("secret", "SECRET", ("secret",), _is_set),
     _environment(
         "api-key", "(?:API|ACCESS|PRIVATE|ENCRYPTION|SIGNING|AUTH|ACCOUNT|MASTER)_?KEY", _KEY_KEYWORDS, is_key
     ),
@@ -178,6 +194,50 @@ _ENVIRONMENT: Final = (
 
 _ENTRIES: Final = r"(?P<secret>[^\n]{1,4000}(?:\n[ \t]{1,20}[\w.-]{1,100}:[ \t]{1,9}[^\n]{1,4000}){0,50})"
 """The first value of a secret of Kubernetes, and the entries that follow."""
+
+_WORDY: Final = (
+    Rule(
+        name="password",
+        kind=Kind.PASSWORD,
+        pattern=_FULL_PASSWORD + _SUFFIX + _AFTER_NAME + _SIGN + _QUOTE + _QUOTED,
+        keywords=_PASSWORDS,
+        samples=("password = 'Mokka-{l8}-26!'", '"password": "Brew_{l5}_17"', "ADMIN_PASSWORD='Mokka/42/{l6}'"),
+        others=("password: 'password-input-2'", 'password = "step-2"', 'PASSWORD="${X-1}"', 'password="args.password"'),
+        accepts=is_quoted_password,
+    ),
+    Rule(
+        name="password",
+        kind=Kind.PASSWORD,
+        pattern=_FULL_PASSWORD
+        + _SUFFIX
+        + _AFTER_NAME
+        + r"\s{0,3}[:=]\s{0,3}(?:\\{1,7}+)?(?P<quote>[\"'])"
+        + r"(?P<secret>[^\s\"'`\\]{1,40}(?: [^\s\"'`\\]{1,40}){1,7})(?=\\{0,7}(?P=quote))",
+        keywords=_PASSWORDS,
+        samples=('DB_PASSWORD="brew {l5} 17!"', "password: '{l6} house 17'", '{"password": "{l6} 99 x"}'),
+        others=('"password": "Must have 8 characters"', '"password": "Enter your password 2"', 'PASSWORD="$(x 17)"'),
+        accepts=_is_numbered_phrase,
+    ),
+    Rule(
+        name="password",
+        kind=Kind.PASSWORD,
+        pattern=r"(?:PASSPHRASE|PASSWORD)=(?P<secret>[A-Za-z0-9]{1,20}(?: [A-Za-z0-9]{1,20}){2,7})(?=[\r\n]|\Z)",
+        keywords=("passphrase=", "password="),
+        samples=("PGP_PASSPHRASE=a quick {l9} cup", "X_PASSPHRASE=one {l5} cup\n"),
+        others=("PASSPHRASE=enter your passphrase here", "PASSWORD=x psql -h y"),
+        accepts=is_passphrase,
+    ),
+    Rule(
+        name="password",
+        kind=Kind.PASSWORD,
+        pattern=_FULL_PASSWORD + r"(?![\w-])" + _COLON + _BARE + _END_OF_LINE,
+        keywords=_PASSWORDS,
+        samples=("password: my-{l5}-2026", "  db_password: Brew.{l5}.17\n"),
+        others=("password: step-2", "password: password-2", "password: settings.password"),
+        accepts=is_quoted_password,
+    ),
+)
+"""Passwords that are made of words."""
 
 _FORMS: Final = (
     Rule(
@@ -328,6 +388,7 @@ def _element(name: str, names: str, accepts: Callable[[str], bool]) -> Rule:
 
 ASSIGNMENT_RULES: Final = (
     *_FORMS,
+    *_WORDY,
     *(_quoted(name) for name in _NAMES),
     *_ENVIRONMENT,
     *(_bare(name) for name in _NAMES),
