@@ -22,7 +22,7 @@ from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
 from claude_session_player.redact.line_sieve import DECODED, NAMED, PLAIN
 from claude_session_player.redact.report import Place
-from claude_session_player.redact.streams import Cut, Streams, cut_texts
+from claude_session_player.redact.streams import StreamCut, Streams, cut_texts
 from claude_session_player.store import SESSION_SUFFIX
 from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
@@ -116,7 +116,7 @@ class LearnedFile(NamedTuple):
     """What each line needs; see `line_sieve`."""
     checksums: Sequence[int] = ()
     """Of each batch of lines."""
-    cuts: Mapping[int, Sequence[Cut]] = MappingProxyType({})
+    cuts: Mapping[int, Sequence[StreamCut]] = MappingProxyType({})
     """Parts of secrets that are spread over several lines, by the numbers of lines."""
 
 
@@ -243,7 +243,7 @@ def _copy_file(
 
 
 def redacted_line(
-    line: bytes, redactor: Redactor, place: Place, *, has_secrets: bool = True, cuts: Sequence[Cut] = ()
+    line: bytes, redactor: Redactor, place: Place, *, has_secrets: bool = True, cuts: Sequence[StreamCut] = ()
 ) -> bytes:
     """A line with masks: a record like the one that it was, or as damaged as it was.
 

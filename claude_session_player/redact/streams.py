@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from claude_session_player.format.blocks import DECODE_ERRORS
-from claude_session_player.redact.masks import MASK
+from claude_session_player.redact.masks import without_tags
 from claude_session_player.redact.values import SHORTEST
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _REPEATED: Final = 64
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class Cut(NamedTuple):
+class StreamCut(NamedTuple):
     """A part of a streamed text that belongs to a secret in several pieces."""
 
     text: int
@@ -97,7 +97,7 @@ class Streams:
         self._streams: OrderedDict[str, _Stream] = OrderedDict()
         self._first: OrderedDict[bytes, tuple[bytes, int]] = OrderedDict()
         """By stream: its first line, until a second one comes; most have only one."""
-        self.cuts: dict[int, list[Cut]] = {}
+        self.cuts: dict[int, list[StreamCut]] = {}
         """What has to be masked, by the numbers of lines."""
 
     def goes_on(self, line: bytes, number: int) -> bool:
@@ -166,20 +166,22 @@ class Streams:
     def _cut(self, find: Find, pieces: Sequence[_Piece]) -> None:
         """Note the parts of a find, if it is in more than one piece."""
         at = 0
-        parts: list[tuple[int, Cut]] = []
+        parts: list[tuple[int, StreamCut]] = []
         for piece in pieces:
             start, end = max(find.start - at, 0), min(find.end - at, len(piece.text))
             at += len(piece.text)
             if start < end:
                 offset = piece.offset
-                parts.append((piece.line, Cut(piece.number, start + offset, end + offset, find.value, find.rule.name)))
+                parts.append(
+                    (piece.line, StreamCut(piece.number, start + offset, end + offset, find.value, find.rule.name))
+                )
         for line, cut in parts if len(parts) > 1 else ():
             cuts = self.cuts.setdefault(line, [])
             if cut not in cuts:
                 cuts.append(cut)
 
 
-def cut_texts(record: Any, cuts: Sequence[Cut], redactor: Redactor, place: Place) -> None:
+def cut_texts(record: Any, cuts: Sequence[StreamCut], redactor: Redactor, place: Place) -> None:
     """Put masks in place of parts of secrets in the streamed texts of a record."""
     texts = list(_streamed_texts(record))
     behind: dict[int, int] = {}
@@ -191,7 +193,7 @@ def cut_texts(record: Any, cuts: Sequence[Cut], redactor: Redactor, place: Place
         end = min(cut.end, behind.get(cut.text, cut.end))
         behind[cut.text] = cut.start
         mask = redactor.masked(cut.value, place=place)
-        if MASK.fullmatch(mask) is None:  # a value that is no secret by itself
+        if without_tags(mask):  # a value that is no secret by itself
             mask = f"[{cut.name}-1]"
         holder[key] = holder[key][: cut.start] + mask + holder[key][end:]
 
