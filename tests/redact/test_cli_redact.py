@@ -13,6 +13,7 @@ from claude_session_player.cli import run
 from claude_session_player.store import Session
 from tests.builder import SessionBuilder
 from tests.program import csp
+from tests.users import ADA, csp_as, give, needs_users, shared_folder
 
 ID = "aaaaaaaa-1111-4111-8111-111111111111"
 OTHER = "bbbbbbbb-1111-4111-8111-111111111111"
@@ -279,3 +280,27 @@ def test_a_redacted_summary_suggests_commands_that_redact(root: Path) -> None:
     shown = [line for line in lines if " show " in line]
     assert shown
     assert all("--redact --keep email" in line for line in shown)
+
+
+# --- what cannot be read --------------------------------------------------------------------------------
+
+
+@needs_users
+def test_a_subagent_that_cannot_be_read_is_left_out() -> None:
+    with shared_folder() as folder:
+        root, target = folder / "store", folder / "copies" / "tea.jsonl"
+        session(root / "projects" / PROJECT / f"{ID}.jsonl", f"Make tea with {TOKEN}")
+        with_subagent(root)
+        lost = root / "projects" / PROJECT / ID / "subagents" / f"agent-{TOKEN}.jsonl"
+        session(lost, "Look for the cups").chmod(0)
+        target.parent.mkdir()
+        give(target.parent, ADA)
+        shown = csp_as(ADA, "show", ID, "--redact", "--root", root, "--no-cache")
+        written = csp_as(ADA, "redact", ID, "-o", target, "--root", root, "--no-cache")
+        for done in (shown, written):
+            assert done.returncode == 1, done
+            assert b"not read, and left out: " in done.stderr
+            assert TOKEN.encode() not in done.stdout + done.stderr
+        assert b"Make tea with [github-" in shown.stdout
+        assert target.exists()
+        assert os.listdir(target.parent / "tea" / "subagents") == ["agent-abc1234.jsonl"]
