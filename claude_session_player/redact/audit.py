@@ -24,7 +24,15 @@ from claude_session_player.redact.session_audit import (
     SessionSecrets,
     audit_session,
 )
-from claude_session_player.store import MAX_DEPTH, META_SUFFIX, SESSION_SUFFIX, ReadProblem, SessionFile, SessionKind
+from claude_session_player.store import (
+    FILE_HISTORY_DIR,
+    MAX_DEPTH,
+    META_SUFFIX,
+    SESSION_SUFFIX,
+    ReadProblem,
+    SessionFile,
+    SessionKind,
+)
 from claude_session_player.util.text import one_line
 from claude_session_player.util.times import file_time
 from claude_session_player.util.workers import WorkerTask, run_jobs
@@ -325,7 +333,7 @@ def group_files(files: Iterable[SessionFile]) -> list[AuditedSession]:
 
 
 def _audited_files(files: Sequence[SessionFile]) -> Iterator[AuditedFile]:
-    """The files of a session, and everything else in its directory; beside a sub-agent, its description."""
+    """The files of a session, everything in its directory, and its backups; beside a sub-agent, its description."""
     seen: set[str] = set()
     for file in files:
         seen.add(file.path)
@@ -338,6 +346,17 @@ def _audited_files(files: Sequence[SessionFile]) -> Iterator[AuditedFile]:
             if path not in seen and os.path.isfile(path) and not _is_subagent(path):
                 seen.add(path)
                 yield AuditedFile(path, file.name_of(path), file_time(os.stat(path).st_mtime_ns))
+        for path in _backups(file):
+            if path not in seen:
+                seen.add(path)
+                yield AuditedFile(path, path, file_time(os.stat(path).st_mtime_ns))
+
+
+def _backups(file: SessionFile) -> Iterator[str]:
+    """The copies of files that Claude Code made before it changed them: they lie elsewhere in the store."""
+    if file.kind == SessionKind.SESSION and not file.label:
+        above = os.path.dirname(os.path.dirname(file.home))
+        yield from filter(os.path.isfile, _files_below(os.path.join(above, FILE_HISTORY_DIR, file.id)))
 
 
 def _is_subagent(path: str) -> bool:

@@ -115,6 +115,35 @@ def test_everything_beside_a_session_is_read(builder: StoreBuilder) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        f"a\0b\n\0{KEY}\0c\n".encode(),
+        b"\x89PNG\r\n\0\0\0\xff\xfe" + KEY.encode() + b"\0" * 9 + b"\xd8\xff",
+        f"one\n{KEY}\n".encode("utf-16"),
+    ],
+)
+def test_files_with_nul_bytes_are_read(data: bytes, builder: StoreBuilder) -> None:
+    results = put(builder, session().prompt("Go")).with_suffix("") / "tool-results"
+    results.mkdir(parents=True)
+    (results / "b1.txt").write_bytes(data)
+    (secret,) = audited(builder).secrets
+    assert (places(secret), secret.kind.word) == ([("b1.txt", 2, "")], "api-key")
+
+
+def test_backups_of_files_are_read(builder: StoreBuilder) -> None:
+    put(builder, session().prompt("Go"))
+    put(builder, session(TWO).prompt("Go"))
+    folder = builder.root / "file-history" / ONE
+    (folder / "deeper").mkdir(parents=True)
+    (folder / "deeper" / "5e1f@v1").write_text(f"one\n{KEY}\n")
+    (folder / "5e1f@v2").symlink_to(folder / "deeper" / "5e1f@v1")
+    report = audited(builder)
+    (secret,) = report.secrets
+    assert (places(secret), secret.sessions, report.files) == ([("5e1f@v1", 2, "")], 1, 3)
+    assert secret.places[0].path == str(folder / "deeper" / "5e1f@v1")
+
+
 def test_lines_are_numbered_through_blank_and_damaged_ones(builder: StoreBuilder) -> None:
     damaged = session().raw(b"\n").raw(b'{"type":"user","message":"cut of\n').prompt(f"a {KEY}")
     cut = json.dumps({"type": "user", "content": f"b {OTHER_KEY}"})[:-4].encode()
