@@ -25,7 +25,7 @@ from claude_session_player.redact.plausibility import is_secret_name
 from claude_session_player.redact.records import FREE, STRUCTURE, is_structure, remove_images, transform
 from claude_session_player.redact.redactor import Redactor
 from claude_session_player.redact.report import MOST_PLACES
-from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.redact.session_texts import read_portions
 from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from claude_session_player.redact.rule import Find
 
 _AROUND: Final = 40
-_PORTION: Final = 8 << 20
 _SHORT: Final = 256
 _REMEMBERED: Final = 20_000
 _UTF16: Final = 3
@@ -425,10 +424,10 @@ def read_texts(path: str) -> Iterator[tuple[str, int]]:
     in UTF-16, they are left out. Files that are not text are read as far as there is text in them.
     """
     line = 1
-    with open(path, "rb", opener=regular_opener) as file:
-        while data := file.read(_PORTION):
-            data += file.readline(_PORTION)
-            if nuls := data.count(b"\0"):
-                data = data.replace(b"\0", b"" if nuls * _UTF16 > len(data) else b" ")
-            yield data.decode("utf-8", "surrogateescape"), line
-            line += data.count(b"\n")
+    for data in read_portions(path):
+        if nuls := data.count(b"\0"):
+            text = data.replace(b"\0", b"" if nuls * _UTF16 > len(data) else b" ")
+        else:
+            text = data
+        yield text.decode("utf-8", "surrogateescape"), line
+        line += data.count(b"\n")

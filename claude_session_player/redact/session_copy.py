@@ -22,9 +22,9 @@ from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
 from claude_session_player.redact.line_sieve import DECODED, NAMED, PLAIN
 from claude_session_player.redact.report import Place
+from claude_session_player.redact.session_texts import read_portions
 from claude_session_player.redact.streams import StreamCut, Streams, cut_texts
 from claude_session_player.store import SESSION_SUFFIX
-from claude_session_player.util.fsutil import regular_opener
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from claude_session_player.redact.redactor import Redactor
 
-_PORTION: Final = 8 << 20
 _DAMAGE: Final = re.compile("[\udc80-\udcff\x00-\x08\x0e-\x1f]")
 """Bytes that no JSON has: those that are not UTF-8, and control characters."""
 FILE_MARK: Final = b"[file removed]\n"
@@ -331,16 +330,14 @@ def _redacted_text(text: str, redactor: Redactor, file: SourceFile) -> bytes:
 
 def _texts(path: str) -> Iterator[str | None]:
     """The text of a file, a large one in several portions of whole lines; `None` for what is not text."""
-    with open(path, "rb", opener=regular_opener) as file:
-        while data := file.read(_PORTION):
-            data += file.readline(_PORTION)
-            if b"\0" in data:
+    for number, data in enumerate(read_portions(path)):
+        if b"\0" in data:
+            yield None
+            return
+        try:
+            yield data.decode("utf-8")
+        except UnicodeDecodeError:
+            if not number and sum(byte > 127 for byte in data[:4096]) > 1024:
                 yield None
                 return
-            try:
-                yield data.decode("utf-8")
-            except UnicodeDecodeError:
-                if file.tell() <= len(data) and sum(byte > 127 for byte in data[:4096]) > 1024:
-                    yield None
-                    return
-                yield data.decode("utf-8", "surrogateescape")
+            yield data.decode("utf-8", "surrogateescape")

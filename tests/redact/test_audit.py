@@ -25,6 +25,7 @@ from claude_session_player.redact.redactor import Redactor
 from claude_session_player.redact.rules import SECRET_RULES
 from claude_session_player.redact.samples import expand
 from claude_session_player.redact.session_audit import values_of_line
+from claude_session_player.redact.session_texts import PORTION, read_portions
 from claude_session_player.util import workers
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
@@ -129,6 +130,18 @@ def test_files_with_nul_bytes_are_read(data: bytes, builder: StoreBuilder) -> No
     (results / "b1.txt").write_bytes(data)
     (secret,) = audited(builder).secrets
     assert (places(secret), secret.kind.word) == ([("b1.txt", 2, "")], "api-key")
+
+
+def test_a_key_where_a_portion_of_a_text_ends_is_one_secret(builder: StoreBuilder) -> None:
+    key = expand("-----BEGIN RSA PRIVATE KEY-----\n{lines6412}\n{a40}==\n-----END RSA PRIVATE KEY-----\n", 1)
+    results = put(builder, session().prompt("Go")).with_suffix("") / "tool-results"
+    results.mkdir(parents=True)
+    filler = "x y z\n" * ((PORTION - 300) // 6)
+    (results / "b1.txt").write_text(f"{filler}{key}then\n")
+    (secret,) = audited(builder).secrets
+    assert (secret.occurrences, places(secret)) == (1, [("b1.txt", filler.count("\n") + 1, "")])
+    portions = list(read_portions(str(results / "b1.txt")))
+    assert [portions[0].endswith(b"KEY-----\n"), b"".join(portions[1:])] == [True, b"then\n"]
 
 
 def test_backups_of_files_are_read(builder: StoreBuilder) -> None:

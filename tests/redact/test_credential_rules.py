@@ -12,6 +12,7 @@ from claude_session_player.redact.plausibility import is_secret_name, plausible_
 from claude_session_player.redact.rule import SECRET, Rule
 from claude_session_player.redact.rules import CREDENTIAL_RULES
 from claude_session_player.redact.samples import expand
+from tests.hostile.effort import pick
 from tests.redact.credential_texts import NO_SECRETS, SECRETS
 
 _FIELD = re.compile(r"\{(?:[aluwbhHdp]\d+|uuid|json64\d+|lines64\d+)\}")
@@ -260,7 +261,7 @@ def test_any_name_and_value_is_judged(key: str, value: str) -> None:
 
 # --- hostile texts ---
 
-_SIZE = 1_000_000
+_SIZE = pick(250_000, 1_000_000)
 _BLOCKS = {
     "letters": "a",
     "names": "password",
@@ -309,4 +310,4 @@ def test_hostile_texts_take_time_in_proportion(name: str) -> None:
                 start = time.process_time()
                 rule.finds(text)
                 taken = time.process_time() - start
-                assert taken < 2.0, f"{rule.name} {rule.pattern[:60]}: {taken:.1f} s"  # 0.5 s, on a busy machine
+                assert taken < _SIZE / 500_000, f"{rule.name} {rule.pattern[:60]}: {taken:.1f} s"  # on a busy machine

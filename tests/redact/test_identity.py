@@ -420,6 +420,10 @@ def test_every_text_with_a_find_has_a_keyword(texts: list[str], text: str) -> No
         assert not one.finds(text) or any(keyword in text.lower() for keyword in one.keywords)
 
 
+WORST = ("/Users/", "Al <a@b.co>", "%2FUsers", "\ud800/Users/a ")
+"""Of these, texts of 1 MB are read; of others, a quarter."""
+
+
 @pytest.mark.parametrize(
     "piece",
     [
@@ -447,12 +451,12 @@ def test_every_text_with_a_find_has_a_keyword(texts: list[str], text: str) -> No
     ],
 )
 def test_hostile_text_is_read_in_time(piece: str) -> None:
-    text = piece * (1_000_000 // len(piece))
+    text = piece * ((1_000_000 if piece in WORST else 250_000) // len(piece))
     identity = learned("/Users/alice/x", "git@github.com:alice/proj", "alice@devbox:~$ ls")
     start = time.process_time()
     identity.learn(text)
     identity.finds(text)
-    assert time.process_time() - start < 25
+    assert time.process_time() - start < (25 if piece in WORST else 6)
 
 
 def test_masks_are_told_apart() -> None:
