@@ -11,6 +11,7 @@ from claude_session_player.redact.common_names import (
     is_generic_user,
     is_mask,
 )
+from claude_session_player.redact.machines import is_login
 from claude_session_player.redact.sightings import EMAIL, OWNER, PERSON, Sighting, word_start
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ _LONGEST_LOCAL: Final = 64
 _RESERVED: Final = re.compile(
     r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local\.test)|(?:your|my)?(?:domain|email)\.com|test\.com"
 )
+_IN_URL: Final = re.compile(r"://[^\s/@:\"'<>]{0,100}:[^\s/@\"'<>]{0,200}\Z")
+"""The beginning of a URL with a password: what follows its `@` is a machine."""
 _USERS_NOREPLY: Final = "users.noreply.github.com"
 _LONGEST_NAME: Final = 60
 _NAME_BEFORE: Final = re.compile(
@@ -78,6 +81,8 @@ def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
         return
     local, host = text[local_start:start].lower(), _without_file(domain[0])
     if not host or local in SERVICE_MAILBOXES or "noreply" in local.replace("-", ""):
+        return
+    if _IN_URL.search(text[max(0, local_start - 300) : local_start]) or is_login(text, local_start, end + len(host)):
         return
     is_reserved = _RESERVED.fullmatch(host.lower()) is not None
     if not is_reserved:
