@@ -55,6 +55,55 @@ _VALUE: Final = (
     r"""(?:\\{0,8}"(?P<double>[^"\\\n]{1,60})\\{0,8}"|'(?P<single>[^'\n]{1,60})'|"""
     r"""(?P<plain>[^\s"'\\$<({\[;|&][^\s"'\\;|&]{1,60}))"""
 )
+_NEAR: Final = 300
+_FULL_NAME: Final = re.compile(
+    r"(?<![\w'-])(?=(?P<name>(?P<first>[A-Z][a-zÀ-ɏ][a-zÀ-ɏ-]{0,20}) (?P<last>[A-ZÀ-Þ][A-Za-zÀ-ɏ'-]{1,30}))(?![\w-]))"
+)
+"""Two words with capital letters; every one of three is asked."""
+_NO_GIVEN_NAMES: Final = frozenset(
+    [
+        "contact",
+        "ask",
+        "mail",
+        "email",
+        "by",
+        "from",
+        "author",
+        "the",
+        "see",
+        "please",
+        "cc",
+        "to",
+        "dear",
+        "hello",
+        "hi",
+        "thanks",
+        "team",
+        "support",
+        "service",
+        "services",
+        "sales",
+        "security",
+        "group",
+        "help",
+        "desk",
+        "questions",
+        "info",
+        "press",
+        "office",
+        "admin",
+        "our",
+        "your",
+        "this",
+        "that",
+        "new",
+        "open",
+        "source",
+        "project",
+        "write",
+    ]
+)
+"""Words with a capital letter that stand beside an address, and are no names."""
 _SET_NAME: Final = re.compile(rf"user\.name(?:\s{{1,3}}|=){_VALUE}", re.IGNORECASE)
 _SET_BEFORE: Final = re.compile(r"\bconfig\b[^\n]{0,60}\Z|(?:-c\s{0,2}[\"']?)\Z", re.IGNORECASE)
 _LISTED_NAME: Final = re.compile(r"user\.name=(?P<plain>[^\s\"'\\=$<({\[][^\n\"'\\]{1,60})(?:\n|\\n|\Z)", re.IGNORECASE)
@@ -89,7 +138,10 @@ def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
         stop = end + len(host)
         yield Sighting(local_start, stop, EMAIL, f"{local}@{host.lower()}", is_learned=False)
     if not is_mask(local):
-        yield from _name_of(text, local_start, is_certain=not is_reserved)
+        named = list(_name_of(text, local_start, is_certain=not is_reserved))
+        yield from named
+        if not named and not is_reserved:
+            yield from _own_name(text, local_start, local)
 
 
 def _name_of(text: str, address: int, *, is_certain: bool) -> Iterator[Sighting]:
@@ -101,6 +153,21 @@ def _name_of(text: str, address: int, *, is_certain: bool) -> Iterator[Sighting]
     match = _NAME_FIELD_BEFORE.search(text[first:address])
     if match and is_person(match["name"]):
         yield Sighting(first + match.start("name"), first + match.end("name"), PERSON, match["name"])
+
+
+def _own_name(text: str, address: int, local: str) -> Iterator[Sighting]:
+    """A name near an address that has the same letters: `Al Smith` and `al.smith@`, `alsmith@`, `asmith@`.
+
+    And a name directly before an address in brackets, as far as the address begins like it.
+    """
+    first = max(0, address - _NEAR)
+    for match in _FULL_NAME.finditer(text, first, address + _NEAR):
+        given, family = match["first"].lower(), match["last"].lower()
+        spellings = (f"{given}.{family}", f"{given}_{family}", f"{given}-{family}", given + family, given[0] + family)
+        is_before = text[match.end("name") : address].lstrip(" ") in ("<", "(")
+        is_alike = local in spellings or (is_before and (text[address - 1] == "<" or local[0] in (given[0], family[0])))
+        if is_alike and is_person(match["name"]) and given not in _NO_GIVEN_NAMES and family not in _NO_GIVEN_NAMES:
+            yield Sighting(*match.span("name"), PERSON, match["name"])
 
 
 def _local_start(text: str, at: int) -> int:

