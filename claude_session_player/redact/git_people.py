@@ -11,6 +11,7 @@ from claude_session_player.redact.common_names import (
     is_generic_user,
     is_mask,
 )
+from claude_session_player.redact.machines import is_login
 from claude_session_player.redact.sightings import EMAIL, OWNER, PERSON, Sighting, word_start
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ _LONGEST_LOCAL: Final = 64
 _RESERVED: Final = re.compile(
     r"(?:.*\.)?(?:example\.(?:com|org|net|edu)|example|test|invalid|localhost|local\.test)|(?:your|my)?(?:domain|email)\.com|test\.com"
 )
+_IN_URL: Final = re.compile(r"://[^\s/@:\"'<>]{0,100}:[^\s/@\"'<>]{0,200}\Z")
+"""The beginning of a URL with a password: what follows its `@` is a machine."""
 _NAME_BEFORE: Final = re.compile(
     r"(?:^|[\n\"'`(,\[]|(?<![\w-])(?=(?:author|commit|committer|tagger|[a-z-]{4,20}-by):\s))(?P<intro>\s{0,8}[A-Za-z][A-Za-z-]{1,30}\s?:\s{0,8}|\s{0,8}(?:author|committer|tagger)\s)?"
     r"\s{0,8}(?P<name>[^\n\"'`<>@:;,()\[\]{}|/\\=*]{2,60})\s\Z",
@@ -49,6 +52,55 @@ _VALUE: Final = (
     r"""(?:\\{0,8}"(?P<double>[^"\\\n]{1,60})\\{0,8}"|'(?P<single>[^'\n]{1,60})'|"""
     r"""(?P<plain>[^\s"'\\$<({\[;|&][^\s"'\\;|&]{1,60}))"""
 )
+_NEAR: Final = 300
+_FULL_NAME: Final = re.compile(
+    r"(?<![\w'-])(?=(?P<name>(?P<first>[A-Z][a-zÀ-ɏ][a-zÀ-ɏ-]{0,20}) (?P<last>[A-ZÀ-Þ][A-Za-zÀ-ɏ'-]{1,30}))(?![\w-]))"
+)
+"""Two words with capital letters; every one of three is asked."""
+_NO_GIVEN_NAMES: Final = frozenset(
+    [
+        "contact",
+        "ask",
+        "mail",
+        "email",
+        "by",
+        "from",
+        "author",
+        "the",
+        "see",
+        "please",
+        "cc",
+        "to",
+        "dear",
+        "hello",
+        "hi",
+        "thanks",
+        "team",
+        "support",
+        "service",
+        "services",
+        "sales",
+        "security",
+        "group",
+        "help",
+        "desk",
+        "questions",
+        "info",
+        "press",
+        "office",
+        "admin",
+        "our",
+        "your",
+        "this",
+        "that",
+        "new",
+        "open",
+        "source",
+        "project",
+        "write",
+    ]
+)
+"""Words with a capital letter that stand beside an address, and are no names."""
 _SET_NAME: Final = re.compile(rf"user\.name(?:\s{{1,3}}|=){_VALUE}", re.IGNORECASE)
 _SET_BEFORE: Final = re.compile(r"\bconfig\b[^\n]{0,60}\Z|(?:-c\s{0,2}[\"']?)\Z", re.IGNORECASE)
 _LISTED_NAME: Final = re.compile(r"user\.name=(?P<plain>[^\s\"'\\=$<({\[][^\n\"'\\]{1,60})(?:\n|\\n|\Z)", re.IGNORECASE)
@@ -76,12 +128,17 @@ def emails(text: str, start: int, end: int) -> Iterator[Sighting]:
     local, host = text[local_start:start].lower(), _without_file(domain[0])
     if not host or local in SERVICE_MAILBOXES or "noreply" in local.replace("-", ""):
         return
+    if _IN_URL.search(text[max(0, local_start - 300) : local_start]) or is_login(text, local_start, end + len(host)):
+        return
     is_reserved = _RESERVED.fullmatch(host.lower()) is not None
     if not is_reserved:
         stop = end + len(host)
         yield Sighting(local_start, stop, EMAIL, f"{local}@{host.lower()}", is_learned=False)
     if not is_mask(local):
-        yield from _name_of(text, local_start, is_certain=not is_reserved)
+        named = list(_name_of(text, local_start, is_certain=not is_reserved))
+        yield from named
+        if not named and not is_reserved:
+            yield from _own_name(text, local_start, local)
 
 
 def _name_of(text: str, address: int, *, is_certain: bool) -> Iterator[Sighting]:
@@ -93,6 +150,21 @@ def _name_of(text: str, address: int, *, is_certain: bool) -> Iterator[Sighting]
     match = _NAME_FIELD_BEFORE.search(text[first:address])
     if match and is_person(match["name"]):
         yield Sighting(first + match.start("name"), first + match.end("name"), PERSON, match["name"])
+
+
+def _own_name(text: str, address: int, local: str) -> Iterator[Sighting]:
+    """A name near an address that has the same letters: `Al Smith` and `al.smith@`, `alsmith@`, `asmith@`.
+
+    And a name directly before an address in brackets, as far as the address begins like it.
+    """
+    first = max(0, address - _NEAR)
+    for match in _FULL_NAME.finditer(text, first, address + _NEAR):
+        given, family = match["first"].lower(), match["last"].lower()
+        spellings = (f"{given}.{family}", f"{given}_{family}", f"{given}-{family}", given + family, given[0] + family)
+        is_before = text[match.end("name") : address].lstrip(" ") in ("<", "(")
+        is_alike = local in spellings or (is_before and (text[address - 1] == "<" or local[0] in (given[0], family[0])))
+        if is_alike and is_person(match["name"]) and given not in _NO_GIVEN_NAMES and family not in _NO_GIVEN_NAMES:
+            yield Sighting(*match.span("name"), PERSON, match["name"])
 
 
 def _local_start(text: str, at: int) -> int:

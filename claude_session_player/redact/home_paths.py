@@ -29,6 +29,11 @@ _PATH_SIGNS: Final = frozenset("/\\CFcf")
 _REACH: Final = 64
 _NAME: Final = re.compile(r"(?:[A-Za-z0-9_À-ɏ](?:[A-Za-z0-9_.À-ɏ-]|%20){0,63}+~?[0-9]?|[^\W\d_]{1,32}+)")
 _SPACED_NAME: Final = re.compile(rf"[\w.-]{{1,40}}(?: [\w.-]{{1,40}}){{1,3}}(?={_SEPARATOR})")
+_MAC_NAME: Final = re.compile(
+    r"[A-Z][\w.-]{0,39}(?: (?!(?:Documents|Desktop|Downloads|Library|Pictures|Music|Movies|Public|Applications)\b)"
+    r"[A-Z][\w.-]{0,39}){1,3}(?P<end>/|\\{0,7}[\"'`])|[\w.-]{1,40}(?:\\{1,4} [\w.-]{1,40}){1,3}(?=[/\s\"'`;]|\Z)"
+)
+"""A name with blanks, or with escaped ones."""
 _INSIDE_PATH: Final = frozenset(".~/\\%}*_+-")
 _ENCODED_BEFORE: Final = re.compile(r"(?:-mnt-[a-z]|-var|-[a-z]|[a-z]-)?-\Z", re.IGNORECASE)
 _ENCODED_PLACES: Final = frozenset("/\\\"'`")
@@ -72,8 +77,19 @@ def _named_home(text: str, start: int, name_start: int, *, is_users: bool, is_wi
     if not (match := spaced or _NAME.match(text, name_start)):
         return
     name = match[0].rstrip(".-") if not spaced else match[0]
+    if not is_windows and is_users and (full := _full_name(text, start, name_start)):
+        yield Sighting(start, name_start + len(full), HOME, re.sub(r"\\+ ", " ", full))
+        return
     if is_home_user(name, is_users=is_users):
         yield Sighting(start, name_start + len(name), HOME, name)
+
+
+def _full_name(text: str, start: int, name_start: int) -> str | None:
+    """The name of a home directory in /Users that has a blank: one of a path that goes on, or in quotes."""
+    match = _MAC_NAME.match(text, name_start)
+    if not match or (match["end"] and match["end"] != "/" and text[start - 1 : start] != match["end"][-1]):
+        return None
+    return match[0].removesuffix(match["end"] or "")
 
 
 def is_home_user(name: str, *, is_users: bool) -> bool:

@@ -6,7 +6,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from claude_session_player.redact.common_names import GENERIC_HOSTS, is_generic_user, is_word
+from claude_session_player.redact.common_names import GENERIC_HOSTS, is_generic_user, is_page, is_word
 from claude_session_player.redact.rule import Find, Rule
 from claude_session_player.redact.sightings import (
     HOME,
@@ -88,6 +88,8 @@ def _anywhere(text: str, start: int, end: int) -> bool:
 def _user(name: str) -> Iterator[KnownName]:
     is_meant = partial(_is_user_here, name) if is_word(name) else partial(_is_user, name)
     yield KnownName(name.lower(), USER, name.lower(), is_meant)
+    if is_page(name):
+        yield KnownName(f"/home/{name.lower()}", HOME, f"/home/{name}", _is_home)
     encoded = re.sub(r"[^A-Za-z0-9]", "-", name).lower()
     if encoded != name.lower():
         yield KnownName(encoded, USER, name.lower(), _is_in_folder)
@@ -152,6 +154,5 @@ def _is_owner(repositories: frozenset[str], text: str, start: int, end: int) -> 
 
 def _is_home(text: str, start: int, end: int) -> bool:
     after, before = text[end : end + 1], text[start - 1 : start]
-    return after not in ("-", "_") and (
-        not before or before not in "._-~/\\" or text.startswith("://", max(0, start - 3))
-    )
+    goes_on = after in ("-", "_") or (after == "." and text[end + 1 : end + 2].isalnum())
+    return not goes_on and (not before or before not in "._-~/\\" or text.startswith("://", max(0, start - 3)))

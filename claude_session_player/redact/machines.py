@@ -6,7 +6,7 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING, Final
 
-from claude_session_player.redact.common_names import GENERIC_HOSTS, is_generic_user, is_mask
+from claude_session_player.redact.common_names import EXTENSIONS, GENERIC_HOSTS, is_generic_user, is_mask
 from claude_session_player.redact.sightings import (
     GROUP,
     HOST,
@@ -22,7 +22,7 @@ from claude_session_player.redact.sightings import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LOGIN_ANCHORS: Final = ("@",)
+LOGIN_ANCHORS: Final = ("@", "ssh ")
 HOST_SUFFIX_ANCHORS: Final = (".local", ".lan", ".internal", ".corp", ".home.arpa")
 HOST_SETTING_ANCHORS: Final = ("hostname", "computername", "userdomain", "logonserver")
 SYSTEM_ANCHORS: Final = ("darwin ", "linux ", "mingw", "msys_nt", "cygwin_nt")
@@ -44,6 +44,17 @@ _PROMPT: Final = re.compile(
 _REMOTE_COMMAND: Final = re.compile(r"(?:^|[^\w-])(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)\s[^\n|;&]{0,120}\Z")
 _REMOTE_WORDS: Final = ("ssh", "scp", "sftp", "rsync", "mosh")
 _PUBLIC_KEY: Final = re.compile(r"[A-Za-z0-9+/=]{30} \Z")
+_OPTIONS: Final = r"(?:[ \t]{1,4}(?:-[bcDEeFIiJLlmOopQRSWw][ \t]{0,3}[^\s;|&]{1,100}|-[A-Za-z0-9]{1,9}))"
+_COMMAND_BEFORE: Final = re.compile(r"(?:\A|[\n;&|(`\"'$#>%]|\\n|\b(?:sudo|time|exec|then|do|nohup))[ \t]{0,20}\Z")
+_TARGET: Final = re.compile(rf"ssh{_OPTIONS}{{0,6}}[ \t]{{1,4}}(?P<host>{_HOST})(?![@/=:.])")
+_CONNECTED: Final = re.compile(rf"(?:^|[^\w-])(?:ssh|sftp|mosh|ssh-copy-id){_OPTIONS}{{0,6}}[ \t]{{1,4}}[\"']?\Z")
+_COPIED: Final = re.compile(r"(?:^|[^\w-])(?:scp|rsync|sftp)\s[^\n|;&]{0,120}\Z")
+_ABOUT_SSH: Final = re.compile(
+    r"(?:^|[-.])(?:keys?|based|config|agent|tunnels?|client|access|host|into|only|\w{1,6}ing)(?:$|[-.])", re.IGNORECASE
+)
+"""Words that follow `ssh` and are no host."""
+_PLACE_AFTER: Final = re.compile(r":[\w~/.]")
+_SHELL_AFTER: Final = re.compile(r":[~/][^\n]{0,120}?[$#](?=\s|\\n|\Z)")
 
 _NAME_GOES_ON: Final = re.compile(r"[(_A-Za-z0-9-]|\.\w")
 _CONTEXT: Final = re.compile(
@@ -106,7 +117,8 @@ def is_private_host(name: str) -> bool:
         2 <= len(name) <= 253
         and folded not in GENERIC_HOSTS
         and folded.rstrip("0123456789") not in GENERIC_HOSTS
-        and not folded.endswith((".example.com", ".example.org", ".example.net", "example.com", ".amazonaws.com"))
+        and (not folded.endswith(".amazonaws.com") or folded.startswith("ec2-"))
+        and not folded.endswith((".example.com", ".example.org", ".example.net", "example.com"))
         and any(char.isalpha() for char in name)
         and not is_mask(name)
         and not _DOCKER.fullmatch(name)
@@ -114,7 +126,10 @@ def is_private_host(name: str) -> bool:
 
 
 def logins(text: str, start: int, end: int) -> Iterator[Sighting]:
-    """User and host in the prompt of a shell, in `ssh user@host`, and after a public key."""
+    """User and host in the prompt of a shell, in `ssh user@host`, and after a public key; the host in `ssh host`."""
+    if text[start] in "sS":
+        yield from _ssh_target(text, start)
+        return
     host = _HOST_NAME.match(text, end)
     if not host or len(host[0]) < 2 or (first := _login_start(text, start)) is None:
         return
@@ -125,6 +140,29 @@ def logins(text: str, start: int, end: int) -> Iterator[Sighting]:
         yield Sighting(*host.span(), HOST, host[0])
     if not is_generic_user(user) and host[0].lower() not in _PACKAGE_SOURCES:
         yield Sighting(first, start, USER, user)
+
+
+def _ssh_target(text: str, start: int) -> Iterator[Sighting]:
+    """The host of `ssh host command`: where a command begins, and as far as its name is no word."""
+    match = _TARGET.match(text, start) if _COMMAND_BEFORE.search(text[max(0, start - 30) : start]) else None
+    if not match or not any(char.isdigit() or char in "-." for char in match["host"]):
+        return
+    name = match["host"]
+    is_file = name.rpartition(".")[2].lower() in EXTENSIONS - {"local", "internal", "lan", "corp"}
+    if is_private_host(name) and not ("." in name and is_file) and not _ABOUT_SSH.search(name):
+        yield Sighting(*match.span("host"), HOST, name)
+
+
+def is_login(text: str, start: int, end: int) -> bool:
+    """True if what looks like an e-mail address between two places is a user at a machine: a target, or a prompt.
+
+    >>> [is_login(text, 4, 19) for text in ("ssh bob@tea.corp.de", "via bob@tea.corp.de:~$ ls", "to: bob@tea.corp.de")]
+    [True, True, False]
+    """
+    line = text[max(0, start - 140) : start].rpartition("\n")[2]
+    if _CONNECTED.search(line) or _SHELL_AFTER.match(text, end):
+        return True
+    return _PLACE_AFTER.match(text, end) is not None and _COPIED.search(line) is not None
 
 
 def _login_start(text: str, at: int) -> int | None:

@@ -270,6 +270,28 @@ def is_quoted_password(value: str) -> bool:
     )
 
 
+def is_spoken_password(value: str) -> bool:
+    """True for a password in a sentence: letters with digits, and a sign or an upper case that no word has.
+
+    >>> [is_spoken_password(value) for value in ("Espresso4ever!", "Tr0ub4dor&3", "brew-house-17", "hunter2xx")]
+    [True, True, True, True]
+    >>> [is_spoken_password(value) for value in ("base64-encoded", "password2", "32-byte", "v2-only", "f(x)1")]
+    [False, False, False, False, False]
+    """
+    words = _spoken(value)
+    return (
+        value[0].isalpha()
+        and any(map(str.isdigit, value))
+        and not any(word in _LITERALS or word in _ROOTS for word in words[:1])
+        and not _PARTS_OF_FORMS.intersection(words)
+        and not re.search(r"[(){}\[\];,=]|::|->|//", value)
+        and not re.match(r"(?:[A-Za-z]{1,8}\d{1,3}|[A-Z_0-9]+)(?:\Z|[-.:/])", value)
+        and not re.fullmatch(r"[A-Za-z]+-\d{1,3}", value)
+        and not re.search(r"\.[a-z]{2,5}(?::\d+)?\Z", value)
+        and (is_password(value) or (len(value) >= 8 and is_stated_password(value)))
+    )
+
+
 def is_passphrase(value: str) -> bool:
     """True for words that are no sentence about passwords: a field or a variable of that name holds them.
 

@@ -84,6 +84,22 @@ SECRETS = [
     '{"password": "⟦latte art 7⟧"}',
     "DB_PASSWORD=⟦brew#99x⟧",
     "PGP_PASSPHRASE=⟦the quick brown roaster⟧",
+    "log in with password ⟦Espresso4ever!⟧ please",
+    "the password ⟦Tr0ub4dor&3⟧ works",
+    "username admin / password ⟦Tr0ub4dor&3⟧",
+    "the pw is ⟦Tr0ub4dor&3⟧",
+    "pw: ⟦Tr0ub4dor&3⟧",
+    "pw=⟦Tr0ub4dor&3⟧",
+    "PASS=⟦Tr0ub4dor&3⟧",
+    "Password (root): ⟦Tr0ub4dor&3⟧",
+    "my password for the db: ⟦Tr0ub4dor&3⟧",
+    "password is ⟦brew-house-17⟧",
+    "my api key is ⟦Xk3vQ9pLz7Rt2WmYc8Bn⟧",
+    "use api key ⟦Xk3vQ9pLz7Rt2WmYc8Bn⟧",
+    "Password:\n⟦hunter2xx⟧",
+    "Passwort: ⟦Kaffee123!⟧",
+    "mot de passe : ⟦Kaffee123!⟧",
+    "contraseña: ⟦Kaffee123!⟧",
 ]
 
 NO_SECRETS = [

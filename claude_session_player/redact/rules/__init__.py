@@ -12,6 +12,7 @@ from claude_session_player.redact.rules.commands import COMMAND_RULES
 from claude_session_player.redact.rules.keys import KEY_RULES
 from claude_session_player.redact.rules.named import NAMED_RULES
 from claude_session_player.redact.rules.products import PRODUCT_RULES
+from claude_session_player.redact.rules.prose import PROSE_RULES
 from claude_session_player.redact.rules.requests import REQUEST_RULES
 from claude_session_player.redact.rules.services import SERVICE_RULES
 
@@ -28,7 +29,7 @@ PROVIDER_RULES: Final[tuple[Rule, ...]] = (
     *NAMED_RULES,
 )
 """Secrets that are known by their shape, or by a provider's name: the specific ones before the general ones."""
-CREDENTIAL_RULES: Final[tuple[Rule, ...]] = (*REQUEST_RULES, *COMMAND_RULES, *ASSIGNMENT_RULES)
+CREDENTIAL_RULES: Final[tuple[Rule, ...]] = (*REQUEST_RULES, *COMMAND_RULES, *ASSIGNMENT_RULES, *PROSE_RULES)
 """Secrets that their context gives away: URLs, headers, commands, assignments. The surer ones before the others."""
 SECRET_RULES: Final[tuple[Rule, ...]] = (*PROVIDER_RULES, *CREDENTIAL_RULES)
 """All rules for secrets: those of providers first, because they say more."""

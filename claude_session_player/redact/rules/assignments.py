@@ -223,7 +223,7 @@ _WORDY: Final = (
         kind=Kind.PASSWORD,
         pattern=r"(?:PASSPHRASE|PASSWORD)=(?P<secret>[A-Za-z0-9]{1,20}(?: [A-Za-z0-9]{1,20}){2,7})(?=[\r\n]|\Z)",
         keywords=("passphrase=", "password="),
-        samples=("PGP_PASSPHRASE=a quick {l9} cup", "X_PASSPHRASE=one {l5} cup\n"),
+        samples=("PGP_PASSPHRASE=a quick {l9} cup\n", "X_PASSPHRASE=one {l5} cup\n"),
         others=("PASSPHRASE=enter your passphrase here", "PASSWORD=x psql -h y"),
         accepts=is_passphrase,
     ),
