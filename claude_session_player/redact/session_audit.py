@@ -25,7 +25,7 @@ from claude_session_player.redact.plausibility import is_secret_name
 from claude_session_player.redact.records import FREE, STRUCTURE, is_structure, remove_images, transform
 from claude_session_player.redact.redactor import Redactor
 from claude_session_player.redact.report import MOST_PLACES
-from claude_session_player.redact.session_texts import read_portions
+from claude_session_player.redact.session_texts import text_portions
 from claude_session_player.util.times import normalize_time
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ def read_texts(path: str) -> Iterator[tuple[str, int]]:
     in UTF-16, they are left out. Files that are not text are read as far as there is text in them.
     """
     line = 1
-    for data in read_portions(path):
+    for data in text_portions(path):
         if nuls := data.count(b"\0"):
             text = data.replace(b"\0", b"" if nuls * _UTF16 > len(data) else b" ")
         else:

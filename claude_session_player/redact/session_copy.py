@@ -22,7 +22,7 @@ from claude_session_player.format.line_reader import LongLine, read_batches
 from claude_session_player.parser import open_session, salvage_line
 from claude_session_player.redact.line_sieve import DECODED, NAMED, PLAIN
 from claude_session_player.redact.report import Place
-from claude_session_player.redact.session_texts import read_portions
+from claude_session_player.redact.session_texts import text_portions
 from claude_session_player.redact.streams import StreamCut, Streams, cut_texts
 from claude_session_player.store import SESSION_SUFFIX
 from claude_session_player.util.text import display_path
@@ -330,7 +330,7 @@ def _redacted_text(text: str, redactor: Redactor, file: SourceFile) -> bytes:
 
 def _texts(path: str) -> Iterator[str | None]:
     """The text of a file, a large one in several portions of whole lines; `None` for what is not text."""
-    for number, data in enumerate(read_portions(path)):
+    for number, data in enumerate(text_portions(path)):
         if b"\0" in data:
             yield None
             return

@@ -15,7 +15,7 @@ _BEGIN: Final = b"-----BEGIN "
 _END: Final = b"-----END "
 
 
-def read_portions(path: str, size: int = PORTION) -> Iterator[bytes]:
+def text_portions(path: str, size: int = PORTION) -> Iterator[bytes]:
     """The bytes of a file in portions of whole lines, which do not end within a key. Raises `OSError`."""
     with open(path, "rb", opener=regular_opener) as file:
         while data := file.read(size):

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote, quote_plus
 
+from claude_session_player.redact.cleaning import clean_text
 from claude_session_player.redact.rule import Find, Kind, Rule, entropy
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def spellings(value: str) -> Iterator[str]:
         *(quote(value, safe=""), quote(value), quote_plus(value), in_json.replace("/", "\\/")),
         *(html.escape(value), html.escape(value, quote=False), html.escape(value).replace("&#x27;", "&#39;")),
         *_in_base64(value),
+        *(cleaned.text for cleaned in (clean_text(value),) if cleaned is not None),
     )
     for other in others:
         if other not in seen and len(other) >= SHORTEST:

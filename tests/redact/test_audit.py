@@ -25,7 +25,7 @@ from claude_session_player.redact.redactor import Redactor
 from claude_session_player.redact.rules import SECRET_RULES
 from claude_session_player.redact.samples import expand
 from claude_session_player.redact.session_audit import values_of_line
-from claude_session_player.redact.session_texts import PORTION, read_portions
+from claude_session_player.redact.session_texts import PORTION, text_portions
 from claude_session_player.util import workers
 from tests import corpus
 from tests.builder import SessionBuilder, call, text
@@ -140,7 +140,7 @@ def test_a_key_where_a_portion_of_a_text_ends_is_one_secret(builder: StoreBuilde
     (results / "b1.txt").write_text(f"{filler}{key}then\n")
     (secret,) = audited(builder).secrets
     assert (secret.occurrences, places(secret)) == (1, [("b1.txt", filler.count("\n") + 1, "")])
-    portions = list(read_portions(str(results / "b1.txt")))
+    portions = list(text_portions(str(results / "b1.txt")))
     assert [portions[0].endswith(b"KEY-----\n"), b"".join(portions[1:])] == [True, b"then\n"]
 
 

@@ -96,7 +96,7 @@ COMMAND_RULES: Final = (
     Rule(
         name="password",
         kind=Kind.PASSWORD,
-        pattern=r"\b(?:mysql|mysqldump|mariadb|mysqladmin|mariadb-dump|mysqlimport)\s(?:[^\n|;]{0,300}?\s)?-p(?!\s|ort)"
+        pattern=r"\b(?:mysql|mysqldump|mariadb|mysqladmin|mariadb-dump|mysqlimport)\s(?:[^\n|;]{0,300}?\s)??-p(?!\s|ort)"
         + _OPEN
         + _WORD,
         keywords=("mysql", "mariadb"),

@@ -184,13 +184,17 @@ KEY_RULES: Final = (
     Rule(
         name="jwk-private-key",
         kind=Kind.PRIVATE_KEY,
-        pattern=r"\\{0,3}[\"'](?:d|p|q|dp|dq|qi|k)\\{0,3}[\"'] {0,4}:\s{0,4}\\{0,3}[\"']"
-        r"(?P<secret>[A-Za-z0-9_-]{40,}+)(?=\\{0,3}[\"'])",
-        keywords=tuple(f"{name}{quote}" for name in ("d", "p", "q", "dp", "dq", "qi", "k") for quote in ('":', "':"))
-        + tuple(
-            f"{name}{quote}" for name in ("d", "p", "q", "dp", "dq", "qi", "k") for quote in ('\\"', "\\'", '" ', "' ")
+        pattern=r"\\{0,15}[\"'](?:d|p|q|dp|dq|qi|k)\\{0,15}[\"'] {0,4}:\s{0,4}\\{0,15}[\"']"
+        r"(?P<secret>[A-Za-z0-9_-]{40,}+)(?=\\{0,15}[\"'])",
+        keywords=tuple(
+            f"{name}{sign}" for name in ("d", "p", "q", "i", "k") for sign in ('":', "':", '" ', "' ", "\\")
         ),
-        samples=('{"kty": "EC", "d": "{w43}"}', '"d":"{w342}"', '\\"qi\\": \\"{w171}\\"'),
+        samples=(
+            '{"kty": "EC", "d": "{w43}"}',
+            '"d":"{w342}"',
+            '\\"qi\\": \\"{w171}\\"',
+            '\\\\\\"d\\\\\\":\\\\\\"{w86}\\\\\\"',
+        ),
         others=('"n": "{w342}"', '"d": "M10 10L20 20"', '"k": "{h40}"'),
         entropy=4.0,
         accepts=is_mixed,

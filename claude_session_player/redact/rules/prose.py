@@ -9,9 +9,9 @@ from claude_session_player.redact.rule import Kind, Rule
 
 _VALUE: Final = (
     r"[`\"']?(?P<secret>(?![/.(\[{<$=-])[^\s\"'`\\<>|]{5,79}[^\s\"'`\\<>|,.:;)\]}])"
-    r"[\"'`]?(?=[,.:;)]{0,3}(?:[ \t\r\n]|\Z))"
+    r"[\"'`]?(?=[,.:;)]{0,3}(?:[\s\"'`\\<>|]|\Z))"
 )
-"""A word that ends at a blank, without the punctuation of its sentence."""
+"""A word that ends at a blank, a quote or a tag, without the punctuation of its sentence."""
 _OTHER_NAMES: Final = r"(?:Passwort|passwort|Kennwort|kennwort|[Mm]ot de passe|[Cc]ontrase[^\s:=]{1,2}a|[Pp]assphrase)"
 
 PROSE_RULES: Final = (
