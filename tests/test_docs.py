@@ -22,6 +22,7 @@ from claude_session_player.redact.rules.commands import COMMAND_RULES
 from claude_session_player.redact.rules.keys import KEY_RULES
 from claude_session_player.redact.rules.named import NAMED_RULES
 from claude_session_player.redact.rules.products import PRODUCT_RULES
+from claude_session_player.redact.rules.prose import PROSE_RULES
 from claude_session_player.redact.rules.requests import REQUEST_RULES
 from claude_session_player.redact.rules.services import SERVICE_RULES
 from claude_session_player.tui.keys import BROWSE_KEYS, MOTION_KEYS, NEXT_HIT, PLAYER_KEYS, RUNNING_KEYS, Key
@@ -130,7 +131,7 @@ def test_the_page_about_redaction_counts_the_rules_of_each_table() -> None:
     page = (DOCS / "redaction.md").read_text(encoding="utf-8")
     counts = [int(count) for count in re.findall(r"^\| [^|]+ \| (\d+) \|", page, re.MULTILINE)]
     tables = (AI_RULES, CLOUD_RULES, CODE_RULES, SERVICE_RULES, PRODUCT_RULES, KEY_RULES, NAMED_RULES)
-    contexts = (REQUEST_RULES, COMMAND_RULES, ASSIGNMENT_RULES)
+    contexts = (REQUEST_RULES, COMMAND_RULES, ASSIGNMENT_RULES, PROSE_RULES)
     assert counts == [len(table) for table in (*tables, *contexts)]
     assert sum(map(len, (*tables, *contexts))) == len(SECRET_RULES)
 

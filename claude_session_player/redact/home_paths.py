@@ -78,7 +78,7 @@ def _named_home(text: str, start: int, name_start: int, *, is_users: bool, is_wi
         return
     name = match[0].rstrip(".-") if not spaced else match[0]
     if not is_windows and is_users and (full := _full_name(text, start, name_start)):
-        yield Sighting(start, name_start + len(full), HOME, re.sub(r"\\+ ", " ", full))
+        yield Sighting(start, name_start + len(full), HOME, re.sub(r"\\{1,16} ", " ", full))
         return
     if is_home_user(name, is_users=is_users):
         yield Sighting(start, name_start + len(name), HOME, name)

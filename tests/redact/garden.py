@@ -95,7 +95,12 @@ def _planted(folder: Path, supply: _Supply, each: int, number: int) -> Garden:
 
 
 def _fits(seed: Seed, where: Where) -> bool:
-    """A name is not known by its halves, nor is an encoded directory: the names in it may be anything."""
+    """A name is not known by its halves, nor is an encoded directory: the names in it may be anything.
+
+    A line of `.pgpass` ends with its password, which the name of a file does not.
+    """
+    if where.name == "name of an output" and ":5432:" in seed.text:
+        return False
     is_cut = where.splits or where.name == WORDS
     return (seed.is_one_line or not where.one_line) and not (
         is_cut and seed.name in ("project directory", "git author")
