@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SESSION ?=
 
-.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs docs-site prices release clean
+.PHONY: play test coverage test-busy test-faults test-hostile fuzz test-lowest test-lowest-short test-newest system check shape bench docs docs-site prices sketches release clean
 
 play: .venv/.installed  ## play the demo, or SESSION=REF; without a terminal, print the screen
 ifeq ($(SESSION),)
@@ -40,7 +40,7 @@ test-lowest: .venv-lowest/.installed  ## run the tests with the lowest versions 
 test-lowest-short: .venv-lowest/.installed  ## run those of them that use each dependency
 	LOWEST=1 .venv-lowest/bin/python -m pytest -n auto $(addprefix tests/,test_dependencies.py test_cli.py \
 		test_parser.py test_commonmark.py test_archive.py test_watch.py test_player_screen.py test_browse.py \
-		test_tool_parts.py test_terminal_screen.py test_archive_bytes.py hostile/test_pictures.py)
+		test_tool_parts.py test_terminal_screen.py test_archive_bytes.py hostile/test_pictures.py redact/test_gate.py)
 
 # Nothing is kept from an earlier run: a version may have come out since.
 test-newest:  ## run the tests with the newest versions that pip finds
@@ -86,6 +86,9 @@ docs-site: .venv/.installed-docs  ## build the documentation as a site that need
 
 prices: .venv/.installed-dev  ## generate the price table from the installed genai-prices, before a release
 	$(BIN)/python -m scripts.price_table
+
+sketches: .venv/.installed-dev  ## generate the sketches of the rules of redaction, after a change of one
+	$(BIN)/python -m scripts.sketches
 
 release: .venv/.installed-dev  ## build wheel and sdist in dist/, check them, and run them in clean environments
 	rm -rf dist

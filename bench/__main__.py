@@ -20,6 +20,7 @@ from bench.key_to_paint import measure_key_to_paint
 from bench.measure import Row, best_process_times, best_times, peak_memory, process, until_shown
 from bench.player_keys import measure_player_keys
 from bench.search_store import sample_queries, write_search_store
+from bench.secrets import measure_secrets
 from bench.sessions import write_long_line, write_session, write_store
 from claude_session_player import ScreenState, Session, Store, View, read_events, render, replay, summarize
 from claude_session_player.export.transcript import TranscriptStyle, entry_blocks, join_blocks
@@ -58,6 +59,8 @@ def main() -> None:
             list_and_get,
             stats,
             verify,
+            redact,
+            secrets,
             redraw,
             memory,
             long_line,
@@ -274,6 +277,24 @@ def verify(folder: Path) -> Iterator[Row]:
     low, high = (peak_memory(*one, str(write_session(folder / "one.jsonl", size))) for size in (10, 300))
     details = f"{high / MEGABYTE:.0f} MB, {low / MEGABYTE:.0f} MB"
     yield Row("verify of one file of 300 MB: memory above", "10 MB", (high - low) / MEGABYTE, 60, "MB", False, details)
+
+
+def redact(folder: Path) -> Iterator[Row]:
+    """Show a session of 50 MB from a redacted copy, compared to showing it as it is; and copies of real sessions."""
+    path = write_session(folder / "redact.jsonl", 50)
+    plain, redacted = best_process_times(ROUNDS, [PROGRAM, "show", str(path)], [PROGRAM, "show", str(path), "--redact"])
+    yield Row("show --redact of 50 MB", "show", plain / redacted, 0.6, "×", details=_ms(redacted, plain))
+    low, high = (
+        peak_memory(PROGRAM, "show", "--redact", str(write_session(folder / f"{size}.jsonl", size)))
+        for size in (10, 100)
+    )
+    details = f"{high / MEGABYTE:.0f} MB, {low / MEGABYTE:.0f} MB"
+    yield Row("show --redact of 100 MB: memory above", "10 MB", (high - low) / MEGABYTE, 60, "MB", False, details)
+
+
+def secrets(folder: Path) -> Iterator[Row]:
+    """Look for secrets in a store of 240 MB, and in real sessions."""
+    yield from measure_secrets(folder, PROGRAM)
 
 
 def redraw(folder: Path) -> Iterator[Row]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from claude_session_player.store import Filter, Session, Store, normalize_project_path, require_unused
     from claude_session_player.transcript import Conversation
 
-__version__ = "0.10.0"
+__version__ = "0.11.0"
 
 __all__ = [
     "Conversation",

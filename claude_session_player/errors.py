@@ -126,3 +126,9 @@ class NotInstalled(SessionError):
     """A program or a font is not installed that an output needs; the message says where it comes from."""
 
     exit_code = 1
+
+
+class BadRules(SessionError):
+    """A file of rules or of known values is invalid; the message says where."""
+
+    exit_code = 2

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -81,6 +81,11 @@ def csp(
         stdout, stderr = (threads.submit(_read, handle) for handle in ours[1:])
         code = wait(PATIENCE)
     return subprocess.CompletedProcess(list(arguments), code, stdout.result(), stderr.result())
+
+
+def export_as_is(*arguments: str | Path, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run `export` on a session as it is; that it redacts, unless told otherwise, is tested in tests/redact."""
+    return csp("export", "--no-redact", *arguments, **more)
 
 
 def run_on_terminal(*arguments: str | Path, typed: str | None = None, system: str = "", **environment: str) -> Ran:

@@ -25,7 +25,7 @@ from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
 from tests.hostile.effort import sample
 from tests.hostile.payloads import PAYLOADS
-from tests.program import PATIENCE, csp
+from tests.program import PATIENCE, export_as_is
 from tests.recordings import expected_terminal, play_back, record
 
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
@@ -171,7 +171,7 @@ def test_a_recording_of_the_rich_view_has_nothing_of_a_session_that_a_terminal_o
 
 def test_asciinema_plays_it(tmp_path: Path) -> None:
     cast = tmp_path / "demo.cast"
-    assert csp("export", DEMO, "--format", "asciicast", "-o", cast, "--idle", "0.01").returncode == 0
+    assert export_as_is(DEMO, "--format", "asciicast", "-o", cast, "--idle", "0.01").returncode == 0
     player = pexpect.spawn(
         sys.executable,
         ["-m", "asciinema", "play", str(cast)],

@@ -14,10 +14,12 @@ from textual.widgets import Input
 
 from claude_session_player import export
 from claude_session_player.export import registry
+from claude_session_player.redact.samples import expand
 from claude_session_player.tui import browse as browse_module, jobs
 from claude_session_player.tui.browse import BrowseApp
 from claude_session_player.tui.popups import default_export_dir
 from tests.browsing import browse, export_message, kettles
+from tests.builder import SessionBuilder
 from tests.players import notice
 from tests.program import PATIENCE, csp
 from tests.screens import LARGE, SMALL, check_picture, text_of, until
@@ -46,9 +48,9 @@ def test_a_video_is_offered_and_the_popup_says_that_it_takes_time(
     begun = threading.Event()
     write = jobs.write_export
 
-    def write_later(*arguments: Any) -> None:
+    def write_later(*arguments: Any) -> str:
         begun.wait(PATIENCE)
-        write(*arguments)
+        return write(*arguments)
 
     monkeypatch.setattr(jobs, "write_export", write_later)
 
@@ -77,24 +79,36 @@ def test_a_session_is_exported_into_the_working_directory(
     assert (tmp_path / f"{ONE}.md").read_text() == "❯ Start the engine\n\n● It runs.\n"
 
 
+@pytest.mark.parametrize("is_masked", [True, False])
 @pytest.mark.parametrize("id", [THREE, AGENT])
 @pytest.mark.parametrize(
     ("format", "suffix"), [("markdown", ".md"), ("json", ".json"), ("jsonl", ".jsonl"), ("asciicast", ".cast")]
 )
 def test_what_is_written_is_what_export_writes(
-    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, id: str, format: str, suffix: str
+    builder: StoreBuilder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    id: str,
+    format: str,
+    suffix: str,
+    is_masked: bool,
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    how = "--redact" if is_masked else "--no-redact"
 
     async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
         await pilot.press("a", "e", *["down"] * [one.name for one in export.export_formats()].index(format))
         await until(pilot, lambda: f"[{format}]" in text_of(app))
+        await until(pilot, lambda: "secrets and names are masked" in text_of(app))
+        if not is_masked:
+            await pilot.press("ctrl+r")
+            await until(pilot, lambda: "as it is, with secrets and names" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "Exported to" in notice(app))
 
     browse(builder, script, words=id)
     written = (tmp_path / f"{id}{suffix}").read_bytes()
-    assert written == csp("export", id, "--format", format, "--root", builder.root).stdout
+    assert written == csp("export", how, id, "--format", format, "--root", builder.root).stdout
     assert len(written.splitlines()) > 1
 
 
@@ -180,7 +194,7 @@ def test_where_a_session_was_written_to_is_said_in_full_and_proposed_the_next_ti
         await pilot.press("e", "ctrl+a", "ctrl+k", *f"~/{folder.name}/kettle.md", "enter")
         await until(pilot, lambda: "Exported to" in notice(app))
         await pilot.pause()
-        assert notice(app) == f"Exported to {folder}/kettle.md"
+        assert notice(app).partition(" · ")[0] == f"Exported to {folder}/kettle.md"
         await pilot.press("e")
         await pilot.pause()
         assert app.screen.query_one("#path", Input).value == f"{folder}/{THREE}.md"
@@ -218,3 +232,24 @@ def test_what_cannot_be_written_is_told(builder: StoreBuilder, tmp_path: Path, m
         await until(pilot, lambda: "store1: No space left on device" in notice(app))
 
     browse(builder, script, LARGE)
+
+
+def test_secrets_and_names_are_masked_and_what_was_masked_is_said(
+    builder: StoreBuilder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = expand("sk-ant-api03-{w93}AA")
+    four = "1f2e3d4c-0004-4000-8000-000000000004"
+    session = SessionBuilder(session_id=four).prompt(f"Use {key} of ada@tea.dev in /home/ada/engine")
+    (builder.home() / f"{four}.jsonl").write_bytes(b"".join(session.lines))
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+
+    async def script(app: BrowseApp, pilot: Pilot[Any]) -> None:
+        await pilot.press("e", "enter")
+        await until(pilot, lambda: "redacted: " in notice(app))
+        said.append(notice(app))
+
+    browse(builder, script, words=four)
+    assert (tmp_path / f"{four}.md").read_text() == "❯ Use [anthropic-key-1] of person-1@example.com in ~/engine\n"
+    assert "1 API key" in said[0]
+    assert key not in said[0]

@@ -11,7 +11,7 @@ import pytest
 
 from claude_session_player.export import OutputKind, formats
 from tests.builder import SessionBuilder, call, text
-from tests.program import PATIENCE, PROGRAM, csp, not_measured, on_terminal, told_on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, export_as_is, not_measured, on_terminal, told_on_terminal
 from tests.recordings import parse_recording, play_back
 from tests.stores import AGENT, ONE, StoreBuilder
 
@@ -26,31 +26,37 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("format", [one.name for one in formats(OutputKind.SCREEN)])
 def test_a_screen_is_exported_as_replay_prints_it_with_its_history(format: str, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
-    done = csp("export", path, "--format", format, "-o", target)
+    done = export_as_is(path, "--format", format, "-o", target)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     printed = csp("replay", path, "--format", format, "--history").stdout
     assert b"Make tea" in printed
-    assert target.read_bytes() == printed == csp("export", path, "--format", format, "--history").stdout
+    assert target.read_bytes() == printed == export_as_is(path, "--format", format, "--history").stdout
 
 
 def test_what_came_before_the_last_compaction_is_left_out_on_demand_and_counted(tmp_path: Path) -> None:
     builder = SessionBuilder().prompt("One").compaction().prompt("Two").response(text("Yes.")).compaction()
     path = builder.prompt("Three").write(tmp_path / "s.jsonl")
-    done = csp("export", path, "--since-compaction")
+    done = export_as_is(path, "--since-compaction")
     assert done.stdout == csp("replay", path).stdout == "❯ Three\n".encode()
     words = "note: 3 elements from before the last compaction are not shown; use --history to include them\n"
     assert done.stderr.decode() == csp("replay", path).stderr.decode() == words
-    assert csp("export", path, *CAST, "--since-compaction").stderr == b""  # it shows everything in its time
+    assert export_as_is(path, *CAST, "--since-compaction").stderr == b""  # it shows everything in its time
 
 
 def test_where_nothing_is_left_out_nothing_is_said(tmp_path: Path) -> None:
     path = SessionBuilder().compaction().prompt("One").response(text("Yes.")).write(tmp_path / "s.jsonl")
-    for command in ("replay", "export", "export --since-compaction", "play --plain --idle 0", "show"):
+    for command in (
+        "replay",
+        "export --no-redact",
+        "export --no-redact --since-compaction",
+        "play --plain --idle 0",
+        "show",
+    ):
         assert csp(*command.split(), path).stderr == b"", command
 
 
 def test_a_recording_has_the_size_and_the_times_that_were_asked_for(path: Path) -> None:
-    done = csp("export", path, *CAST, "--width", "30", "--height", "9", "--speed", "4", "--history")
+    done = export_as_is(path, *CAST, "--width", "30", "--height", "9", "--speed", "4", "--history")
     cast = parse_recording(done.stdout.decode())
     assert (cast.header["width"], cast.header["height"]) == (30, 9)
     assert [time for time, _ in cast.of("o")] == [0.0, 0.25, 0.5]
@@ -61,8 +67,8 @@ def test_a_recording_shows_the_rich_view_unless_the_screen_is_asked_for(tmp_path
     edit = {"file_path": "/k/kettle.py", "old_string": "cold = 1", "new_string": "hot = 2"}
     builder = SessionBuilder().prompt("Boil").response(text("**Done**"), call("Edit", **edit))
     path = builder.result("toolu_1", "The file has been updated successfully.").write(tmp_path / "s.jsonl")
-    rich = play_back(parse_recording(csp("export", path, *CAST).stdout.decode())).rows
-    screen = play_back(parse_recording(csp("export", path, *CAST, "--view", "screen").stdout.decode())).rows
+    rich = play_back(parse_recording(export_as_is(path, *CAST).stdout.decode())).rows
+    screen = play_back(parse_recording(export_as_is(path, *CAST, "--view", "screen").stdout.decode())).rows
     assert rich[2] == "● Done"
     assert any("+ hot = 2" in row for row in rich)
     assert screen[2] == "● **Done**"
@@ -86,7 +92,7 @@ def test_a_recording_takes_no_more_memory_for_a_longer_session(tmp_path: Path) -
 
 
 def test_version_3_is_written_where_it_is_asked_for(path: Path) -> None:
-    cast = parse_recording(csp("export", path, *CAST, "--v3").stdout.decode())
+    cast = parse_recording(export_as_is(path, *CAST, "--v3").stdout.decode())
     assert cast.header["version"] == 3
 
 
@@ -94,20 +100,20 @@ def test_it_reads_standard_input_and_names_of_the_store(tmp_path: Path, path: Pa
     store = StoreBuilder(tmp_path / "store")
     store.session()
     store.agent()
-    data = csp("export", "-", *CAST, stdin=path.read_bytes()).stdout
-    assert data == csp("export", path, *CAST).stdout
+    data = export_as_is("-", *CAST, stdin=path.read_bytes()).stdout
+    assert data == export_as_is(path, *CAST).stdout
     for ref, words in ((ONE[:13], "It runs."), (AGENT, "Nothing there."), ("latest", "It runs.")):
-        assert words in csp("export", ref, *CAST, "--root", store.root).stdout.decode()
+        assert words in export_as_is(ref, *CAST, "--root", store.root).stdout.decode()
 
 
 def test_a_file_that_is_there_is_overwritten_only_by_force(path: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.md"
     target.write_text("precious")
-    done = csp("export", path, "--history", "-o", target)
+    done = export_as_is(path, "--history", "-o", target)
     assert done.returncode == 5
     assert done.stderr.decode() == f"claude-session-player: {target} already exists: use --force to overwrite it\n"
     assert target.read_text() == "precious"
-    assert csp("export", path, "--history", "-o", target, "--force").returncode == 0
+    assert export_as_is(path, "--history", "-o", target, "--force").returncode == 0
     assert target.read_text() == "❯ Make tea\n\n● Gladly.\n\n── compacted (auto, 167503 tokens) ──\n"
 
 
@@ -115,7 +121,7 @@ def test_where_the_export_fails_no_file_is_left(path: Path, tmp_path: Path) -> N
     before = sorted(os.listdir(tmp_path))
     broken = tmp_path / "broken.jsonl"
     broken.write_text('{"a": 1}\n')
-    assert csp("export", broken, *CAST, "-o", tmp_path / "out.cast").returncode == 4
+    assert export_as_is(broken, *CAST, "-o", tmp_path / "out.cast").returncode == 4
     broken.unlink()
     assert sorted(os.listdir(tmp_path)) == before
 
@@ -124,25 +130,25 @@ def test_where_the_export_fails_no_file_is_left(path: Path, tmp_path: Path) -> N
     ("target", "what"), [("", "is a directory: name a file"), ("no/where.cast", "No such file or directory")]
 )
 def test_a_place_that_cannot_be_written_to_is_named(target: str, what: str, path: Path, tmp_path: Path) -> None:
-    done = csp("export", path, "-o", tmp_path / target)
+    done = export_as_is(path, "-o", tmp_path / target)
     assert done.returncode == 5
     assert what in done.stderr.decode()
 
 
 def test_a_file_gets_the_permissions_of_any_other(path: Path, tmp_path: Path) -> None:
     (tmp_path / "other").touch()
-    csp("export", path, "-o", tmp_path / "out.md")
+    export_as_is(path, "-o", tmp_path / "out.md")
     assert (tmp_path / "out.md").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_device_is_written_to_without_force(path: Path) -> None:
-    assert csp("export", path, "-o", os.devnull).returncode == 0
+    assert export_as_is(path, "-o", os.devnull).returncode == 0
 
 
 def test_no_session_gives_no_output(tmp_path: Path) -> None:
     broken = tmp_path / "todo.jsonl"
     broken.write_text('{"type": "todo", "id": "1", "text": "Oil it", "completed": false}\n')
-    done = csp("export", broken, *CAST)
+    done = export_as_is(broken, *CAST)
     assert (done.returncode, done.stdout) == (4, b"")
 
 
@@ -175,7 +181,7 @@ def test_what_is_drawn_does_not_go_to_a_terminal(path: Path, format: str) -> Non
     ],
 )
 def test_what_makes_no_sense_is_refused(options: tuple[str, ...], what: str, path: Path) -> None:
-    done = csp("export", path, *options)
+    done = export_as_is(path, *options)
     assert (done.returncode, done.stdout) == (2, b"")
     assert what in done.stderr.decode()
 
@@ -184,7 +190,7 @@ def test_a_sub_agent_inside_of_its_parents_file_is_recorded(tmp_path: Path) -> N
     store = StoreBuilder(tmp_path / "store")
     store.every_layout()
     (agent,) = (agent for session in store.open().sessions() for agent in session.subagents if agent.is_inline)
-    cast = parse_recording(csp("export", agent.id, *CAST, "--root", store.root).stdout.decode())
+    cast = parse_recording(export_as_is(agent.id, *CAST, "--root", store.root).stdout.decode())
     assert cast.of("m") == [(0.0, "What is it?")]
     told = csp("play", agent.id, "--idle", "0", "--from", "2", "--root", store.root).stdout.decode()
     assert told == "❯ What is it?\n\n● A kettle.\n"
@@ -204,13 +210,13 @@ def test_a_named_pipe_is_read_once(path: Path, tmp_path: Path) -> None:
     + [(".json", "markdown")],
 )
 def test_the_suffix_decides_the_format(name: str, format: str, path: Path, tmp_path: Path) -> None:
-    done = csp("export", path, "-o", tmp_path / name)
+    done = export_as_is(path, "-o", tmp_path / name)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert (tmp_path / name).read_bytes() == csp("export", path, "--format", format).stdout
+    assert (tmp_path / name).read_bytes() == export_as_is(path, "--format", format).stdout
 
 
 def test_a_suffix_that_no_format_has_is_refused_unless_a_format_is_named(path: Path, tmp_path: Path) -> None:
-    done = csp("export", path, "-o", tmp_path / "a.HTML")
+    done = export_as_is(path, "-o", tmp_path / "a.HTML")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
         "claude-session-player: no format has the suffix .html: name one with --format: markdown (.md), json (.json), "
@@ -218,20 +224,20 @@ def test_a_suffix_that_no_format_has_is_refused_unless_a_format_is_named(path: P
         "(see 'claude-session-player export --help')\n"
     )
     assert not list(tmp_path.glob("a*"))
-    assert csp("export", path, "-o", tmp_path / "a.html", "--format", "markdown").returncode == 0
+    assert export_as_is(path, "-o", tmp_path / "a.html", "--format", "markdown").returncode == 0
 
 
 def test_the_suffix_of_what_is_drawn_decides_too(path: Path, tmp_path: Path) -> None:
-    done = csp("export", path, "-o", tmp_path / "a.cast", "--width", "30")
+    done = export_as_is(path, "-o", tmp_path / "a.cast", "--width", "30")
     assert (done.returncode, done.stderr) == (0, b"")
     assert parse_recording((tmp_path / "a.cast").read_text()).header["width"] == 30
-    assert csp("export", path, "-o", tmp_path / "a.svg", "--at", "50%").returncode == 0
+    assert export_as_is(path, "-o", tmp_path / "a.svg", "--at", "50%").returncode == 0
     assert (tmp_path / "a.svg").read_text().startswith("<svg")
 
 
 def test_a_suffix_of_another_format_is_remarked_on(path: Path, tmp_path: Path) -> None:
-    done = csp("export", path, "--format", "json", "-o", tmp_path / "a.gif")
+    done = export_as_is(path, "--format", "json", "-o", tmp_path / "a.gif")
     assert (done.returncode, done.stderr) == (0, b"warning: a.gif is written as json, though .gif is for gif\n")
-    assert (tmp_path / "a.gif").read_bytes() == csp("export", path, "--format", "json").stdout
+    assert (tmp_path / "a.gif").read_bytes() == export_as_is(path, "--format", "json").stdout
     for name in ("a.json", "a.dat"):
-        assert csp("export", path, "--format", "json", "-o", tmp_path / name).stderr == b""
+        assert export_as_is(path, "--format", "json", "-o", tmp_path / name).stderr == b""

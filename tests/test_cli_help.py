@@ -11,6 +11,7 @@ import pytest
 from claude_session_player import errors
 from claude_session_player.cli.app import COMMANDS, GROUPS, app
 from claude_session_player.cli.help import EXIT_CODES, TOPICS
+from claude_session_player.redact import known_kinds
 from claude_session_player.util.dirs import PROGRAM
 from tests.program import csp
 
@@ -19,16 +20,21 @@ DIFFERENCES = {
     "--archive": "read from an archive instead of a store, or the archive that is written and restored",
     "--at": "the moment of a picture, as a place in the session; a time for the screen of replay",
     "--by": "stats makes a table of tokens for each grouping, find one of hits",
+    "--details": "verify reports findings, secrets reports places",
     "--force": "do it although something is in the way: a file that exists, or a session in use",
     "--format": "each kind of output has its own formats, but a format means the same everywhere",
     "--from": "a time; within one session also a line, in play also a place",
     "--full": "show includes outputs that are stored next to the session, which no screen has",
     "--history": "export includes it unless told otherwise",
+    "--keep": "redaction leaves it as it is, secrets does not report it",
+    "--kind": "kinds of findings, or of secrets",
+    "--known": "redaction masks the values, secrets looks for them",
     "--limit": "find shows 10 sessions unless told otherwise, list a screenful; both take 0 for all of them",
     "--only": "kinds of entries, or kinds of files",
     "--output": "repair needs it, and does not overwrite",
     "--play": "play what the command is about: the demo, or one of the sessions that find found",
     "--project": "memories belong to a project, too",
+    "--redact": "export does so unless told otherwise",
     "--root": "restore writes to one store, and creates it",
     "--since": "another word for --from",
     "--sort": "facts about sessions, or how well and when they match a query",
@@ -125,6 +131,13 @@ def test_a_topic_is_a_page_of_80_columns(topic: str) -> None:
     lines = done.stdout.decode().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 80
+
+
+def test_the_page_about_redaction_names_everything_that_can_be_kept() -> None:
+    page = TOPICS["redaction"][1]()
+    words = {word.rstrip(",") for word in page.split()}
+    assert set(known_kinds()) <= words
+    assert len(page.splitlines()) <= 40
 
 
 def test_help_of_a_command_is_its_help_page() -> None:

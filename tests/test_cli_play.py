@@ -14,7 +14,7 @@ from claude_session_player.cli.play import print_frames
 from claude_session_player.models import UserMessage
 from claude_session_player.player.stream import TextPiece
 from tests.builder import SessionBuilder, call, text
-from tests.program import PATIENCE, PROGRAM, csp, on_terminal
+from tests.program import PATIENCE, PROGRAM, csp, export_as_is, on_terminal
 from tests.stores import ONE, StoreBuilder
 
 AT_ONCE = ("--idle", "0")
@@ -97,7 +97,7 @@ def test_it_begins_with_the_screen_of_a_place(place: str, told: str, path: Path)
 )
 def test_a_place_beyond_the_end_is_said_to_be(place: str, says: str, path: Path) -> None:
     assert csp("play", path, *AT_ONCE, "--from", place).stderr.decode().strip() == says
-    picture = csp("export", path, "--format", "svg", "--at", place)
+    picture = export_as_is(path, "--format", "svg", "--at", place)
     assert (picture.returncode, picture.stderr.decode().strip()) == (0, says)
 
 

@@ -12,6 +12,19 @@ import pytest
 from claude_session_player import __version__, errors
 from claude_session_player.cli.app import COMMANDS, app
 from claude_session_player.cli.help import TOPICS
+from claude_session_player.redact import Kind
+from claude_session_player.redact.rules import SECRET_RULES
+from claude_session_player.redact.rules.ai import AI_RULES
+from claude_session_player.redact.rules.assignments import ASSIGNMENT_RULES
+from claude_session_player.redact.rules.cloud import CLOUD_RULES
+from claude_session_player.redact.rules.code_hosting import CODE_RULES
+from claude_session_player.redact.rules.commands import COMMAND_RULES
+from claude_session_player.redact.rules.keys import KEY_RULES
+from claude_session_player.redact.rules.named import NAMED_RULES
+from claude_session_player.redact.rules.products import PRODUCT_RULES
+from claude_session_player.redact.rules.prose import PROSE_RULES
+from claude_session_player.redact.rules.requests import REQUEST_RULES
+from claude_session_player.redact.rules.services import SERVICE_RULES
 from claude_session_player.tui.keys import BROWSE_KEYS, MOTION_KEYS, NEXT_HIT, PLAYER_KEYS, RUNNING_KEYS, Key
 from scripts import check_site, cli_reference, doc_examples, screens
 from tests.screens import IS_LOWEST, svg_text
@@ -112,6 +125,20 @@ def test_examples_cover_all_tasks() -> None:
     }  # what these show is not reproducible, or no command
     pages = {page.name for page in TASK_PAGES if doc_examples.blocks(page.read_text(encoding="utf-8"))}
     assert pages == {page.name for page in TASK_PAGES} - without
+
+
+def test_the_page_about_redaction_counts_the_rules_of_each_table() -> None:
+    page = (DOCS / "redaction.md").read_text(encoding="utf-8")
+    counts = [int(count) for count in re.findall(r"^\| [^|]+ \| (\d+) \|", page, re.MULTILINE)]
+    tables = (AI_RULES, CLOUD_RULES, CODE_RULES, SERVICE_RULES, PRODUCT_RULES, KEY_RULES, NAMED_RULES)
+    contexts = (REQUEST_RULES, COMMAND_RULES, ASSIGNMENT_RULES, PROSE_RULES)
+    assert counts == [len(table) for table in (*tables, *contexts)]
+    assert sum(map(len, (*tables, *contexts))) == len(SECRET_RULES)
+
+
+def test_the_page_about_redaction_has_every_kind() -> None:
+    page = (DOCS / "redaction.md").read_text(encoding="utf-8")
+    assert not [kind.word for kind in Kind if f"`{kind.word}`" not in page]
 
 
 def test_the_readme_stays_short() -> None:

@@ -25,6 +25,8 @@ HEAVY = {
     "tarfile",
     "tempfile",
     "difflib",
+    "re2",
+    "ahocorasick_rs",
 }
 pytestmark = not_measured
 DEMO = Path(__file__).parents[1] / "claude_session_player" / "data" / "demo.jsonl"
@@ -53,7 +55,7 @@ def test_replay_loads_nothing_heavy(format: str) -> None:
     assert not modules_after(code) & HEAVY
 
 
-@pytest.mark.parametrize("command", [["export"], ["play", "--idle", "0"]])
+@pytest.mark.parametrize("command", [["export", "--no-redact"], ["play", "--idle", "0"]])
 def test_what_goes_to_a_pipe_loads_nothing_heavy(command: list[str]) -> None:
     code = f"from claude_session_player.cli import run; run([*{command!r}, {str(DEMO)!r}])"
     assert not modules_after(code) & HEAVY
@@ -78,3 +80,15 @@ def test_what_is_known_is_told_without_the_decoder(command: list[str], tmp_path:
     code += f"from claude_session_player.cli import run; run([*{command!r}, '--root', {str(store)!r}])"
     assert "msgspec" in modules_after(code)
     assert not modules_after(code) & (HEAVY - {"sqlite3"} | {"msgspec", "platformdirs", "subprocess"})
+
+
+@pytest.mark.parametrize("command", [["replay"], ["show"], ["export", "--no-redact"], ["summary"], ["tree"], ["files"]])
+def test_nothing_of_redaction_is_loaded_by_commands_that_do_not_redact(command: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "claude_session_player", *command, DEMO],
+        capture_output=True,
+        text=True,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "claude_session_player.cli._options" in loaded
+    assert not {name for name in loaded if "redact" in name or "re2" in name}

@@ -26,7 +26,7 @@ from tests import corpus
 from tests.builder import SessionBuilder, call, text
 from tests.hostile import sessions
 from tests.hostile.payloads import PAYLOADS
-from tests.program import csp
+from tests.program import export_as_is
 from tests.stores import ONE, StoreBuilder
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -150,13 +150,13 @@ def test_a_moment_is_chosen_by_line_percentage_elapsed_time_and_time(tmp_path: P
     builder = session()
     path = builder.write(tmp_path / "s.jsonl")
     for place in ("3", "50%", "0:02", "2026-01-17T20:32:02Z"):
-        svg = csp("export", path, "--format", "svg", "--at", place, "--utc").stdout.decode()
+        svg = export_as_is(path, "--format", "svg", "--at", place, "--utc").stdout.decode()
         assert shown_rows(svg)[-2:] == ["●Bash", "$boil"], place
         assert "Thankyou" not in "".join(shown_rows(svg))
     for arguments in ((path,), ("-",)):
-        done = csp("export", *arguments, "--format", "svg", stdin=b"".join(builder.lines))
+        done = export_as_is(*arguments, "--format", "svg", stdin=b"".join(builder.lines))
         assert shown_rows(done.stdout.decode())[-1] == "❯Thankyou"
-    done = csp("export", "-", "--format", "svg", "--at", "1", stdin=b"".join(builder.lines))
+    done = export_as_is("-", "--format", "svg", "--at", "1", stdin=b"".join(builder.lines))
     assert len(shown_rows(done.stdout.decode())) == 1
 
 

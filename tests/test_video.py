@@ -25,7 +25,7 @@ from claude_session_player.export.video import timed_frames
 from claude_session_player.playback import start_replay
 from claude_session_player.player import Timing
 from tests.builder import SessionBuilder, text
-from tests.program import PATIENCE, csp, run_on_terminal, wait_until
+from tests.program import PATIENCE, export_as_is, run_on_terminal, wait_until
 from tests.recordings import parse_recording, play_back
 
 STAND_IN = """\
@@ -153,7 +153,7 @@ def test_an_export_warns_once_of_what_no_font_has(
 ) -> None:
     session = SessionBuilder().prompt("Make \U00013000").response(text("\U00013000 \U00013001"))
     path = session.write(tmp_path / "s.jsonl")
-    assert run(["export", str(path), "-o", str(tmp_path / "a.mp4")]) == 0
+    assert run(["export", "--no-redact", str(path), "-o", str(tmp_path / "a.mp4")]) == 0
     said = capsys.readouterr().err
     assert said.startswith(f"warning: 2 characters have no glyph in the font {only_font}, nor in another: ")
     assert said.count("\n") == 1
@@ -164,7 +164,7 @@ def test_ffmpeg_makes_a_gif_with_the_times_of_the_recording(path: Path, tmp_path
     (tmp_path / "bin").mkdir()
     os.symlink(shutil.which("ffmpeg") or "", tmp_path / "bin" / "ffmpeg")
     target = tmp_path / "tea.gif"
-    done = csp("export", path, "--format", "gif", "-o", target, "--speed", "2", PATH=str(tmp_path / "bin"))
+    done = export_as_is(path, "--format", "gif", "-o", target, "--speed", "2", PATH=str(tmp_path / "bin"))
     assert (done.returncode, done.stderr) == (0, b"")
     with Image.open(target) as image:
         assert image.info["loop"] == 0
@@ -180,7 +180,7 @@ def test_ffmpeg_makes_a_gif_with_the_times_of_the_recording(path: Path, tmp_path
 
 def test_ffmpeg_makes_a_video_that_a_pipe_takes_too(path: Path) -> None:
     require_ffmpeg()
-    done = csp("export", path, "--format", "mp4", "--width", "40")
+    done = export_as_is(path, "--format", "mp4", "--width", "40")
     assert done.returncode == 0
     assert done.stdout[4:8] == b"ftyp"
     assert done.stdout.index(b"moov") < done.stdout.index(b"mdat")  # it plays while it is loaded
@@ -192,7 +192,7 @@ def test_ffmpeg_makes_a_video_that_a_pipe_takes_too(path: Path) -> None:
 
 def test_agg_is_given_the_recording_without_a_limit_of_its_own(path: Path, tmp_path: Path) -> None:
     log, other = stand_in(tmp_path, "agg"), stand_in(tmp_path, "ffmpeg")
-    done = csp("export", path, "--format", "gif", "--width", "40", "--idle", "0.5", PATH=str(tmp_path / "bin"))
+    done = export_as_is(path, "--format", "gif", "--width", "40", "--idle", "0.5", PATH=str(tmp_path / "bin"))
     assert (done.returncode, done.stdout) == (0, b"GIF89a" + bytes(range(256)))
     arguments, _, cast = log.read_text().partition("\n")
     assert json.loads(arguments) == ["--idle-time-limit", "1000000", "session.cast", "session.gif"]
@@ -206,7 +206,7 @@ def test_agg_is_given_the_recording_without_a_limit_of_its_own(path: Path, tmp_p
 @pytest.mark.parametrize(("format", "names"), [("gif", "agg or ffmpeg"), ("mp4", "ffmpeg")])
 def test_without_a_program_it_is_said_what_to_install(format: str, names: str, path: Path, tmp_path: Path) -> None:
     target = tmp_path / "out"
-    done = csp("export", path, "--format", format, "-o", target, PATH=str(tmp_path))
+    done = export_as_is(path, "--format", format, "-o", target, PATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (1, b"")
     said = done.stderr.decode()
     assert said.startswith(f"claude-session-player: {format} needs {names}: install ")
@@ -217,7 +217,7 @@ def test_without_a_program_it_is_said_what_to_install(format: str, names: str, p
 def test_a_program_that_fails_leaves_no_file_and_its_last_words_are_told(path: Path, tmp_path: Path) -> None:
     stand_in(tmp_path, "agg", code=3)
     target = tmp_path / "out.gif"
-    done = csp("export", path, "--format", "gif", "-o", target, PATH=str(tmp_path / "bin"))
+    done = export_as_is(path, "--format", "gif", "-o", target, PATH=str(tmp_path / "bin"))
     assert done.returncode == 5
     assert done.stderr.decode() == "claude-session-player: agg failed: no �[31mfont\n"
     assert sorted(os.listdir(tmp_path)) == ["agg.log", "bin", "s.jsonl"]
@@ -252,9 +252,9 @@ def test_a_file_that_is_there_is_replaced_only_by_force(path: Path, tmp_path: Pa
     target = tmp_path / "out.gif"
     target.write_text("precious")
     programs = str(tmp_path / "bin")
-    assert csp("export", path, "--format", "gif", "-o", target, PATH=programs).returncode == 5
+    assert export_as_is(path, "--format", "gif", "-o", target, PATH=programs).returncode == 5
     assert target.read_text() == "precious"
-    assert csp("export", path, "--format", "gif", "-o", target, "--force", PATH=programs).returncode == 0
+    assert export_as_is(path, "--format", "gif", "-o", target, "--force", PATH=programs).returncode == 0
     assert target.read_bytes().startswith(b"GIF89a")
 
 

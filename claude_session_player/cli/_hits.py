@@ -21,7 +21,7 @@ from claude_session_player.util.times import local_now
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.search import Hit, SessionHits
     from claude_session_player.store import Session
 
@@ -42,9 +42,10 @@ _TIME_WIDTH: Final = len("2026-01-17 20:31")
 class HitPrinter:
     """Prints sessions with their hits, on a terminal each hit on one line."""
 
-    def __init__(self, stores: StoreOptions, ids: Sequence[str]) -> None:
+    def __init__(self, stores: StoreOptions, ids: Sequence[str], redaction: Redaction) -> None:
         """`ids` are those of all sessions: among them, a shortened id must be unique."""
         self._stores = stores
+        self._redaction = redaction
         self._short_ids = dict(zip(ids, short_ids(ids, ()), strict=True))
         self._width = get_terminal_size().columns if is_terminal(stdout()) else sys.maxsize
         self._has_colours = has_colours()
@@ -121,9 +122,11 @@ class HitPrinter:
 
     def _commands(self, hit: Hit, room: int) -> Iterator[str]:
         """Lines with the commands that open a hit; a command is not broken."""
-        options = [*start_words(hit), *self._stores.words]
-        commands = [shlex.join((SHORT_PROGRAM, name, self._id(hit.session), *options)) for name in ("play", "show")]
-        if hit.session.head.file.kind == SessionKind.SESSION and not self._stores.is_archive:
+        options = [*start_words(hit), *self._stores.words, *map(self._redaction.masked, self._redaction.words)]
+        names = ("show",) if self._redaction.is_on else ("play", "show")  # what cannot redact is not suggested
+        commands = [shlex.join((SHORT_PROGRAM, name, self._id(hit.session), *options)) for name in names]
+        has_resume = not (self._redaction.is_on or self._stores.is_archive)
+        if has_resume and hit.session.head.file.kind == SessionKind.SESSION:
             commands.append(self._resume_command(hit.session))
         line = ""
         for command in map(printable, map(display_path, commands)):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -18,11 +17,10 @@ from claude_session_player.errors import BadFilter, NoSuchSession
 from claude_session_player.util.dirs import SHORT_PROGRAM
 
 if TYPE_CHECKING:
+    from claude_session_player.cli._refs import SessionSource
     from claude_session_player.export import Format
     from claude_session_player.models import View
-    from claude_session_player.player import Timing
-    from claude_session_player.stats import Prices
-    from claude_session_player.store import Filter, Progress, Store
+    from claude_session_player.store import Progress, Session, Store
 
 SESSIONS_SHOWN: Final = 10
 """The number of sessions that a search shows unless another is given."""
@@ -49,6 +47,11 @@ def collect_options(
         return decorated
 
     return decorate
+
+
+def is_given(ctx: click.Context, name: str | None) -> bool:
+    """True for a parameter that was typed on the command line."""
+    return name is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 # --- which store --------------------------------------------------------------------------------------
@@ -306,18 +309,7 @@ def moment_filter_options(things: str, *more: Decorator) -> Decorator:
     return collect_options("filter", Filter, Filter._fields, [*_conditions(from_help, to_help), *more, _REVERSE, limit])
 
 
-def is_in_span(filter: Filter, time: str | None) -> bool:
-    """True for a time, as session files write it, that the filter selects; an unknown time is not excluded."""
-    from claude_session_player.util.times import format_time
-
-    since, before = filter.since, filter.before
-    if time is None:
-        return True
-    return (since is None or time >= format_time(since)) and (before is None or time < format_time(before))
-
-
 # --- what is shown ------------------------------------------------------------------------------------
-
 
 THINKING_HELP: Final = "Show thinking. Default: hidden."
 FULL_HELP: Final = "Do not truncate labels, results or sub-agent output."
@@ -396,98 +388,103 @@ def _use_utc(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         ctx.with_resource(using_zone(UTC))
 
 
-def prices_option(function: _F) -> _F:
-    """`--prices`, as the parameter `prices_path`."""
-    return click.option(
-        "--prices",
-        "prices_path",
-        type=click.Path(),
-        metavar="FILE",
-        help="Use these prices first: a JSON file of dollars per million tokens, by model.",
-    )(function)
+# --- what is redacted ---------------------------------------------------------------------------------
+
+_REDACTION_FIELDS: Final = ("redact", "redaction_report", "keep", "known", "rules")
+_REPORT_HELP: Final = "Write what was masked where to this file, as JSON."
+_KEEP_HELP: Final = "Do not mask this: identity, images, a kind like email, or what a rule finds; repeatable."
+_KNOWN_HELP: Final = "Also mask the values of this file (.env, JSON, lines), or of a variable as env:NAME; repeatable."
+_RULES_HELP: Final = "Use the rules of this file; repeatable. Default: redact.toml of the project and the user."
 
 
-def load_prices(path: str | None = None) -> Prices:
-    """The prices that genai-prices lists, and before them those of the user."""
-    from claude_session_player.stats import Prices
+class Redaction:
+    """What becomes of sessions and texts before a command prints them: nothing, unless `--redact` brings another one.
 
-    return Prices.load(own=path)
+    What redacts is in a module of its own, which other commands do not load.
+    """
+
+    is_on: ClassVar[bool] = False
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The options that let another command redact in the same way."""
+        return ()
+
+    def hand_over(self) -> Sequence[str]:
+        """The same for a command that goes on in place of this one: it also tells what was done."""
+        return ()
+
+    def store(self, store: Store) -> Store:
+        """The store that sessions are read from instead of this one."""
+        return store
+
+    def session(self, session: Session) -> Session:
+        """The session that is read instead of this one."""
+        return session
+
+    def sources(self, sources: list[SessionSource], store: Store) -> list[SessionSource]:
+        """The same for several, each with what all of them say in mind."""
+        return sources
+
+    def learn_all(self, sessions: Sequence[Session]) -> None:
+        """Learn what several sessions say before the first is read."""
+
+    def source(self, source: SessionSource, store: Store | None = None) -> SessionSource:
+        """The same for a session that was found, or is on standard input."""
+        return source
+
+    def masked(self, text: str) -> str:
+        """A text that goes out beside a session."""
+        return text
+
+    def masked_messages(self) -> AbstractContextManager[None]:
+        """Let what is said on stderr have masks, and what errors say."""
+        return nullcontext()
+
+    def copies_of(self, sessions: Iterable[Session], store: Store) -> Store:
+        """A store with redacted copies of some sessions of a store, and of no others; only where it is on."""
+        raise NotImplementedError
+
+    def finish(self) -> int:
+        """Tell what was done; the exit code is not 0 if something could not be read."""
+        return 0
 
 
-# --- how fast -----------------------------------------------------------------------------------------
-
-_NO_LIMIT: Final = "none"
-_SLOWEST: Final = 0.01
-_FASTEST: Final = 1000.0
-TIMING_FIELDS: Final = ("speed", "idle", "paced", "real_time")
-_EXCLUSIVE: Final = {"paced": ("idle", "real_time"), "real_time": ("idle", "speed")}
-"""Options, and those that cannot be combined with them."""
-
-
-def timing_options(function: Function) -> Function:
-    """`--speed`, `--idle`, `--paced` and `--real-time`, as the parameter `timing`."""
-    from claude_session_player.player import DEFAULT_IDLE
-
-    options: tuple[Decorator, ...] = (
-        click.option(
-            "--speed",
-            default="1",
-            callback=_speed,
-            metavar="N",
-            show_default=True,
-            help=f"Play N times as fast, from {_SLOWEST:g} to {_FASTEST:g}.",
-        ),
-        click.option(
-            "--idle",
-            default=f"{DEFAULT_IDLE:g}",
-            callback=_idle,
-            metavar="SECONDS",
-            show_default=True,
-            help=f"Shorten pauses to this; 0 does not wait at all, {_NO_LIMIT} keeps every pause.",
-        ),
-        click.option("--paced", is_flag=True, help="Wait as long as it takes to read what has appeared."),
-        click.option("--real-time", is_flag=True, help="Keep the original timing, with all pauses."),
+def redaction_options(*, default: bool | None) -> Decorator:
+    """`--redact` and what belongs to it, as the parameter `redaction`; with `None`, there is no way not to redact."""
+    which = "--redact" if default else "--no-redact, unless one of the next four is given"
+    help = f"Mask secrets, names of people and machines, and images (see 'help redaction'). Default: {which}."
+    options = (
+        *([] if default is None else [click.option("--redact/--no-redact", default=default, help=help)]),
+        click.option("--redaction-report", metavar="FILE", help=_REPORT_HELP),
+        click.option("--keep", multiple=True, metavar="KIND", help=_KEEP_HELP),
+        click.option("--known", multiple=True, metavar="FILE", help=_KNOWN_HELP),
+        click.option("--rules", multiple=True, metavar="FILE", help=_RULES_HELP),
     )
-    return collect_options("timing", _timing, TIMING_FIELDS, options)(function)
+    collected = collect_options("redaction", _redaction, _REDACTION_FIELDS, options)
+
+    def decorate(function: Function) -> Function:
+        @wraps(function)
+        def with_end(redaction: Redaction, **given: object) -> object:
+            with redaction.masked_messages():
+                result = function(redaction=redaction, **given)
+                return redaction.finish() or result
+
+        return collected(with_end)
+
+    return decorate
 
 
-def _timing(speed: float, idle: float | None, paced: bool, real_time: bool) -> Timing:
-    from claude_session_player.player import Pace, Timing
-
+def _redaction(redact: bool = True, **values: Any) -> Redaction:
     ctx = click.get_current_context()
-    for name, others in _EXCLUSIVE.items():
-        for other in others:
-            if is_given(ctx, name) and is_given(ctx, other):
-                both = " and ".join(f"--{one.replace('_', '-')}" for one in (name, other))
-                raise click.UsageError(f"{both} are mutually exclusive")
-    return Timing(Pace.PACED if paced else Pace.REAL if real_time else Pace.CAPPED, idle, speed)
+    given = [field for field in values if is_given(ctx, field)]
+    if given and not redact and is_given(ctx, "redact"):
+        raise click.UsageError(f"--{given[0].replace('_', '-')} needs --redact")
+    if not redact and not given:
+        return Redaction()
+    from claude_session_player.cli._redaction import RedactionOptions
 
-
-def _idle(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
-    return None if value == _NO_LIMIT else _number(value, f"a number of seconds, or {_NO_LIMIT}")
-
-
-def _speed(ctx: click.Context, param: click.Parameter, value: str) -> float:
-    speed = _number(value, "a number like 2 or 0.5")
-    if not _SLOWEST <= speed <= _FASTEST:
-        limits = f"from {_SLOWEST:g} to {_FASTEST:g}"
-        raise click.BadParameter(f"{value} is not {limits}; to skip all pauses, use --idle 0")
-    return speed
-
-
-def _number(value: str, expected: str) -> float:
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or number < 0:
-        raise click.BadParameter(f"{value!r} is not {expected}")
-    return number
-
-
-def is_given(ctx: click.Context, name: str | None) -> bool:
-    """True for a parameter that was typed on the command line."""
-    return name is not None and ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    return RedactionOptions(**values)
 
 
 # --- help ---------------------------------------------------------------------------------------------

@@ -222,15 +222,36 @@ def print_list(rows: Sequence[Fields], form: JsonForm | None, table: str, if_emp
 # --- notes and warnings -------------------------------------------------------------------------------
 
 
-def say(message: str) -> None:
-    """Write a message to stderr, unless it is closed; on a terminal it breaks between words."""
+_masks: list[Callable[[str], str]] = []
+"""What messages go through before they are written."""
+
+
+@contextmanager
+def masked_messages(mask: Callable[[str], str]) -> Iterator[None]:
+    """Write messages with masks meanwhile."""
+    _masks.append(mask)
+    try:
+        yield
+    finally:
+        _masks.pop()
+
+
+def say(message: str, *, is_masked: bool = False) -> None:
+    """Write a message to stderr, unless it is closed; on a terminal it breaks between words.
+
+    With `is_masked`, it says nothing that would need masks, and stays as it is.
+    """
     if sys.stderr is not None:
+        for mask in () if is_masked else _masks:
+            message = mask(message)
         print(wrap_message(message, sys.stderr), file=sys.stderr)
 
 
 def say_dimmed(message: str) -> None:
     """The same for what is beside the point, dimmed on a terminal with colours."""
     if is_terminal(sys.stderr) and has_colours():
+        for mask in _masks:
+            message = mask(message)
         write_styled(sys.stderr, f"\x1b[2m{wrap_message(message, sys.stderr)}\x1b[0m\n")
     else:
         say(message)

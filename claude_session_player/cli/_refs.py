@@ -65,6 +65,8 @@ class SessionSource(NamedTuple):
     lines: Iterable[bytes] = ()
     head: bytes = b""
     """The beginning of the lines."""
+    store: Store | None = None
+    """The archive that it was found in: it knows what was unpacked, until the command ends."""
 
 
 # --- finding ------------------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ def find_source(ref: str, stores: StoreOptions | None = None) -> SessionSource:
     stores = stores or StoreOptions()
     if stores.is_archive:
         with stores.open() as store:
-            return source_in(store, ref)
+            return source_in(store, ref)._replace(store=store)
     crumb = None
     if ref == STANDARD_INPUT:
         crumb, head, lines = _standard_input()
@@ -321,7 +323,7 @@ def buffer_session(source: SessionSource) -> SessionSource:
     """The same session as a source that can be read more than once: a file, or lines in memory."""
     if _is_file(source) or source.inline is not None:
         return source
-    lines = list(_lines_of(source))
+    lines = list(lines_of(source))
     return SessionSource(source.name, lines=lines, head=b"".join(lines[:1]))
 
 
@@ -336,7 +338,7 @@ def _start(source: SessionSource, view: View | None) -> tuple[ScreenState, Itera
         return start_replay(source.path, view)
     if source.inline is not None:
         view = (view or View()).of_subagent()
-    return start_replay(_lines_of(source), view)
+    return start_replay(lines_of(source), view)
 
 
 def _through_first_record(events: Iterator[Event], name: str) -> list[Event]:
@@ -365,7 +367,7 @@ def _is_file(source: SessionSource) -> bool:
     return source.path is not None and source.inline is None and os.path.isfile(source.path)
 
 
-def _lines_of(source: SessionSource) -> Iterable[bytes]:
+def lines_of(source: SessionSource) -> Iterable[bytes]:
     if source.path is None:
         return source.lines
     if source.inline is not None:

@@ -21,7 +21,7 @@ GROUPS: Final = {
     "Read": ("show", "prompts", "tree", "files", "todos", "memories", "settings"),
     "Measure": ("summary", "stats", "account"),
     "Keep": ("archive", "restore", "clean", "verify", "repair", "locks"),
-    "Share": ("export",),
+    "Share": ("export", "redact", "secrets"),
     "Help": ("help", "completion"),
 }
 """The commands by what people want to do."""
@@ -142,9 +142,11 @@ _SYNONYMS: Final = {
     "summary": ("summarize", "summarise", "overview"),
     "stats": ("cost", "costs", "usage", "tokens", "statistics"),
     "export": ("save", "dump", "convert", "record", "share"),
+    "redact": ("anonymize", "anonymise", "mask", "sanitize", "scrub", "censor"),
     "tree": ("graph", "outline", "forks", "subagents", "agents"),
     "files": ("diff", "changes", "edits", "blame"),
     "verify": ("check", "validate", "doctor", "lint", "fsck"),
+    "secrets": ("audit", "leaks", "leak", "scan", "secret", "credentials", "passwords"),
     "repair": ("fix", "recover"),
     "clean": ("delete", "rm", "remove", "del", "purge", "prune", "cleanup"),
     "archive": ("backup", "pack"),

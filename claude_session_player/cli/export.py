@@ -13,18 +13,17 @@ import click
 
 from claude_session_player import export
 from claude_session_player.cli._options import (
-    TIMING_FIELDS,
     archive_options,
     collect_options,
     examples,
     format_option,
     is_given,
-    timing_options,
+    redaction_options,
     utc_option,
     whole_view_options,
 )
 from claude_session_player.cli._output import note_compacted, note_empty, start_bar, stdout, warn, warn_line_issues
-from claude_session_player.cli._player_options import RICH, SCREEN
+from claude_session_player.cli._player_options import RICH, SCREEN, TIMING_FIELDS, timing_options
 from claude_session_player.cli._refs import buffer_session, find_source, load_screen, open_events, ref_argument
 from claude_session_player.errors import AlreadyThere, SessionError
 from claude_session_player.player import POSITION_HELP, parse_position
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._refs import SessionSource
     from claude_session_player.export import Format
     from claude_session_player.export.asciicast import RecordingSetup
@@ -175,10 +174,17 @@ terminal_options = collect_options(
 @whole_view_options
 @timing_options
 @terminal_options
+@redaction_options(default=True)
 @utc_option
 @archive_options
 def command(
-    ref: str, target: OutputOptions, view: View, timing: Timing, terminal: TerminalOptions, stores: StoreOptions
+    ref: str,
+    target: OutputOptions,
+    view: View,
+    timing: Timing,
+    terminal: TerminalOptions,
+    stores: StoreOptions,
+    redaction: Redaction,
 ) -> None:
     """Write a session as text, JSON, a recording or a picture.
 
@@ -197,7 +203,7 @@ def command(
             raise click.UsageError(f"{format.name} is not for a terminal: name a file with -o, or use a pipe")
         view = terminal.drawn_view(view)
         gc.enable()  # drawn markdown and code are cycles, one after the other
-    source = find_source(ref, stores)
+    source = redaction.source(find_source(ref, stores))
     source = source if terminal.at is None else buffer_session(source)
     with ExitStack() as stack:
         state = export.write_session(

@@ -13,10 +13,10 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     is_given,
-    is_in_span,
     json_options,
     moment_filter_options,
     pager_option,
+    redaction_options,
     store_options,
     utc_option,
 )
@@ -31,7 +31,7 @@ from claude_session_player.util.text import ELLIPSIS, display_path, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
     from claude_session_player.files import LineRange, PartialText, RecordedTouch, TouchCounts, TouchedFile
     from claude_session_player.store import Session, Store
@@ -104,10 +104,17 @@ files_options = collect_options(
 @files_options
 @moment_filter_options("touches with --all")
 @json_options
+@redaction_options(default=False)
 @utc_option
 @store_options
 def command(
-    ref: str, path: str | None, options: FilesOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions
+    ref: str,
+    path: str | None,
+    options: FilesOptions,
+    filter: Filter,
+    form: JsonForm | None,
+    stores: StoreOptions,
+    redaction: Redaction,
 ) -> int:
     """List files a session touched, or print one of them.
 
@@ -120,7 +127,7 @@ def command(
     if options.all:
         if not is_given(click.get_current_context(), "ref"):
             raise click.UsageError("--all needs a PATH: files --all PATH")
-        return _print_history(ref, path, options, filter, form, stores)
+        return _print_history(ref, path, options, filter, form, stores, redaction)
     if filter != Filter() or options.diff:
         given = "--diff" if options.diff else "these filters"
         raise click.UsageError(f"{given} only with --all: files --all PATH")
@@ -131,10 +138,10 @@ def command(
     from claude_session_player.files import touched_files
 
     with stores.open(required=needs_store(ref)) as store:
-        session = find_session(store, ref)
+        session = redaction.session(find_session(store, ref))
         files = touched_files(session, options.main)
         if path is not None:
-            return _print_content(session, files, path, options.until, form)
+            return _print_content(session, files, redaction.masked(path), options.until, form)
         _print_list(session, files, options.only, form)
     return 0
 
@@ -180,14 +187,25 @@ def _counts(touches: TouchCounts) -> dict[str, int]:
 
 
 def _print_history(
-    given: str, extra: str | None, options: FilesOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions
+    given: str,
+    extra: str | None,
+    options: FilesOptions,
+    filter: Filter,
+    form: JsonForm | None,
+    stores: StoreOptions,
+    redaction: Redaction,
 ) -> int:
     if extra is not None:
         raise click.UsageError("--all needs no REF: files --all PATH")
     if options.until is not None:
         raise click.UsageError("--until is a line of one session: leave it out, or use --to WHEN")
     with stores.open() as store:
-        touches = _touches(store, given, options, filter)
+        path = _full_path(given)
+        touches = _touches(store, path, options, filter)
+        if redaction.is_on:
+            sessions = {touch.session.head.path: touch.session for touch in touches}
+            copies = redaction.copies_of(sessions.values(), store)
+            touches = _touches(copies, redaction.masked(path), options, filter)
         if form:
             print_records((file_touch_record(touch, options.diff) for touch in touches), form)
             return 0
@@ -207,11 +225,10 @@ def _print_history(
     return 0
 
 
-def _touches(store: Store, given: str, options: FilesOptions, filter: Filter) -> Iterator[RecordedTouch]:
+def _touches(store: Store, path: str, options: FilesOptions, filter: Filter) -> Iterator[RecordedTouch]:
     """What sessions did to a file, as far as the options select it; a session is read when it is needed."""
     from claude_session_player.files import file_history
 
-    path = os.path.abspath(os.path.expanduser(given)) if given.startswith(("./", "../", "~")) else given
     sessions = store.sessions(filter._replace(limit=None))
     found = file_history(sessions, path, store.note, own=options.main, newest_first=not filter.reverse)
     chosen = (
@@ -219,9 +236,14 @@ def _touches(store: Store, given: str, options: FilesOptions, filter: Filter) ->
         for touch in found
         if (not options.only or touch.what in options.only)
         and (touch.diff or not options.diff)
-        and is_in_span(filter, touch.time)
+        and filter.includes(touch.time)
     )
     return islice(chosen, filter.limit)
+
+
+def _full_path(given: str) -> str:
+    """A path as sessions have it; the end of one stays as it is."""
+    return os.path.abspath(os.path.expanduser(given)) if given.startswith(("./", "../", "~")) else given
 
 
 def file_touch_record(touch: RecordedTouch, with_diff: bool) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
@@ -16,6 +16,7 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     json_options,
+    redaction_options,
     search_filter_options,
     utc_option,
 )
@@ -33,6 +34,7 @@ from claude_session_player.cli._output import (
     stdout,
 )
 from claude_session_player.search import HITS_SHOWN, ORDERS, SearchOptions
+from claude_session_player.store import Filter
 from claude_session_player.util import humanize
 from claude_session_player.util.terminal import is_terminal
 from claude_session_player.util.text import base_name, display_path, printable
@@ -41,10 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from claude_session_player.cli._hits import HitPrinter
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
     from claude_session_player.search import Hits, SearchReport, SessionHits
-    from claude_session_player.store import Filter, Session, Store
+    from claude_session_player.store import Session, Store
 
 _Row = TypeVar("_Row")
 GROUPINGS: Final = ("session", "project", "tool", "day", "file")
@@ -172,9 +174,12 @@ class _QueryCommand(click.Command):
 @find_options
 @search_filter_options
 @json_options
+@redaction_options(default=False)
 @utc_option
 @archive_options
-def command(options: FindOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions) -> int:
+def command(
+    options: FindOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions, redaction: Redaction
+) -> int:
     """Search prompts, responses, tool calls and results.
 
     QUERY is one or more words that a text must contain, in any order; 'help query' explains phrases, fields like
@@ -185,6 +190,8 @@ def command(options: FindOptions, filter: Filter, form: JsonForm | None, stores:
     the files. The exit code is 0 even if nothing matches. 'search' is another name for this command.
     """
     _refuse_combinations(options, form)
+    if options.play and redaction.is_on:
+        raise click.UsageError("--play and --redact are mutually exclusive: use --show")
     wanted = SearchOptions(
         filter=filter._replace(limit=None, offset=0),
         order=options.sort,
@@ -198,10 +205,14 @@ def command(options: FindOptions, filter: Filter, form: JsonForm | None, stores:
         for problem in hits.report.problems:
             store.note(problem)
         ids = [file.id for file in store.last_files()]
+        if redaction.is_on and hits and not options.show:
+            hits = _search_copies(hits, options, wanted, filter, redaction, store)
+            filter = filter._replace(offset=0)
+            stores = replace(stores, roots=tuple(map(redaction.masked, stores.roots)))
     if not hits and not form and not options.count:
-        _explain_nothing(hits, filter)
+        _explain_nothing(filter, () if redaction.is_on else hits.suggestions)
     elif (number := options.play or options.show) is not None:
-        return _open_session("play" if options.play else "show", hits, number, stores)
+        return _open_session("play" if options.play else "show", hits, number, stores, redaction.hand_over())
     elif options.is_counting:
         _print_counts(hits, options.by, filter, form, ids)
     elif options.ids:
@@ -213,15 +224,15 @@ def command(options: FindOptions, filter: Filter, form: JsonForm | None, stores:
     else:
         from claude_session_player.cli._hits import HitPrinter
 
-        _print_hits(hits, filter, options, HitPrinter(stores, ids))
+        _print_hits(hits, filter, options, HitPrinter(stores, ids, redaction))
     _note_omissions(hits)
     return 0
 
 
-def _explain_nothing(hits: Hits, filter: Filter) -> None:
+def _explain_nothing(filter: Filter, suggestions: Iterable[str]) -> None:
     """Say that nothing matches, and what would have."""
     say("No sessions match this query" + (" and these filters." if filter.is_narrow else "."))
-    for suggestion in hits.suggestions:
+    for suggestion in suggestions:
         say(printable(suggestion))
 
 
@@ -251,13 +262,22 @@ def _search(store: Store, options: FindOptions, wanted: SearchOptions) -> Hits:
     return store.search(*options.all_queries, options=wanted)
 
 
+def _search_copies(
+    hits: Hits, options: FindOptions, wanted: SearchOptions, filter: Filter, redaction: Redaction, store: Store
+) -> Hits:
+    """Search again in redacted copies of the sessions that are shown: only what they still say is found."""
+    groups = list(hits) if options.is_counting or options.ids else _page(list(hits), filter)
+    copies = redaction.copies_of([group.session for group in groups], store)
+    return _search(copies, options, wanted._replace(uses_index=False, filter=Filter()))
+
+
 def _page(rows: list[_Row], filter: Filter, default: int | None = SESSIONS_SHOWN) -> list[_Row]:
     """The rows that `--limit` and `--offset` select."""
     limit = default if filter.limit is None else filter.limit or None
     return rows[filter.offset : None if limit is None else filter.offset + limit]
 
 
-def _open_session(name: str, hits: Hits, number: int, stores: StoreOptions) -> int:
+def _open_session(name: str, hits: Hits, number: int, stores: StoreOptions, more: Sequence[str]) -> int:
     """Run `play` or `show` from the best hit of a session on; returns its exit code."""
     from claude_session_player.cli import play, show
     from claude_session_player.cli._hits import hit_to_open, start_words
@@ -267,7 +287,7 @@ def _open_session(name: str, hits: Hits, number: int, stores: StoreOptions) -> i
     hit = hit_to_open(hits[number - 1])
     command = play.command if name == "play" else show.command
     ref = hit.session.id if stores.is_archive else hit.session.path  # a path is never ambiguous
-    words = [ref, *start_words(hit), *stores.words, *(["--no-cache"] if stores.no_cache else [])]
+    words = [ref, *start_words(hit), *stores.words, *(["--no-cache"] if stores.no_cache else []), *more]
     with command.make_context(name, words, parent=click.get_current_context()) as context:
         code = command.invoke(context)
     return code if isinstance(code, int) else 0

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from claude_session_player.cli._options import archive_options, collect_options, examples, json_options, utc_option
+from claude_session_player.cli._options import (
+    archive_options,
+    collect_options,
+    examples,
+    json_options,
+    redaction_options,
+    utc_option,
+)
 from claude_session_player.cli._output import (
     EVENT_LIST,
     LINES,
@@ -33,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
     from claude_session_player.store import Session
 
@@ -90,9 +97,10 @@ get_options = collect_options(
 @ref_argument
 @get_options
 @json_options
+@redaction_options(default=False)
 @utc_option
 @archive_options
-def command(ref: str, options: GetOptions, form: JsonForm | None, stores: StoreOptions) -> None:
+def command(ref: str, options: GetOptions, form: JsonForm | None, stores: StoreOptions, redaction: Redaction) -> None:
     """Show one session with its sub-agents and events.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. --json prints one object, with the events in
@@ -102,10 +110,10 @@ def command(ref: str, options: GetOptions, form: JsonForm | None, stores: StoreO
     if options.line is not None:
         if options.no_events or form or options.events != _EVERYTHING:
             raise click.UsageError("--line prints one line unchanged: it cannot be combined with other output options")
-        print_bytes(_line(find_source(ref, stores), options.line))
+        print_bytes(_line(redaction.source(find_source(ref, stores)), options.line))
         return
     with stores.open(required=needs_store(ref)) as store:
-        session = find_session(store, ref)
+        session = redaction.session(find_session(store, ref))
         events = None if options.no_events else _events(session, options.events)
         if form == LINES:
             print_records([detailed_record(session)], LINES)

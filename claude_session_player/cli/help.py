@@ -105,12 +105,62 @@ Examples, quoted for the shell:
   csp search '(timeout OR "timed out") tool:Bash error:yes'
   csp search 'cmd:pytest model:opus -project:demo'"""
 
+_REDACTION: Final = """\
+Redaction masks what should not be shared. 'export' and 'redact' always do it
+('export --no-redact' does not); other commands that print sessions do it with
+--redact. stderr says at the end how much of which kind was masked:
+
+  secrets    API keys, tokens, passwords, private keys and cookies, by their
+             shape or their context: [anthropic-key-1], [password-1]
+  identity   ~ for home directories; user-1, person-1, person-1@example.com;
+             host-1 and ip-1 in private networks; owner-1 of a repository;
+             account-1
+  images     pictures and other base64 data: [image removed]
+
+The same value has the same mask, wherever it stands. Ids, times and lines stay.
+
+  --keep email             do not mask this; repeatable:
+{kinds}
+  --known .env             mask the values of this file, too: .env, JSON, lines
+  --known env:TEA_TOKEN    or the value of this environment variable
+  --rules tea.toml         use your own rules (see 'csp redact check --help')
+  --redaction-report FILE  write what was masked where; it holds no secrets
+
+Each of these options turns --redact on.
+
+Still look at what you share: names that nothing gives away, what free text says
+about people, and pictures that you keep are not masked.
+
+Examples:
+
+  csp export latest -o tea.md            redacted
+  csp show latest --redact --keep home   print it for others
+  csp redact latest -o shared/           a redacted copy of the session file
+  csp secrets --all                      find sessions with secrets"""
+_INDENT: Final = " " * 27
+"""In front of what options of redaction do."""
+
 
 def _exit_codes() -> str:
     rows = [f"  {code:<3}  {meaning}" for code, meaning in EXIT_CODES.items()]
     return "\n".join(
-        ("Exit codes:", "", *rows, "", "'verify' exits with 2 if a session cannot be read or does not exist.")
+        (
+            "Exit codes:",
+            "",
+            *rows,
+            "",
+            "'verify' and 'secrets' exit with 2 if a session cannot be found or read.",
+        )
     )
+
+
+def _redaction() -> str:
+    from textwrap import fill, indent
+
+    from claude_session_player.redact import known_kinds
+
+    kinds = fill(", ".join(known_kinds()), 80 - len(_INDENT), break_on_hyphens=False)
+    return _REDACTION.format(kinds=indent(kinds, _INDENT))
 
 
 def _formats() -> str:
@@ -138,6 +188,7 @@ TOPICS: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "times": ("how to write a time", lambda: _TIMES),
     "query": ("how to write a search query", lambda: _QUERY),
     "formats": ("output formats, and JSON", _formats),
+    "redaction": ("what is masked, and how to change that", _redaction),
     "exit-codes": ("what exit codes mean", _exit_codes),
 }
 """By topic: what it is about, and its page."""
@@ -160,7 +211,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @click.argument("words", nargs=-1, metavar="[COMMAND|TOPIC]", shell_complete=_complete)
 @click.pass_context
 def command(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Explain a command, refs, times, query, formats, exit-codes."""
+    """Explain a command, or a topic like refs, times, redaction."""
     if len(words) == 1 and words[0] in TOPICS:
         print_text(TOPICS[words[0]][1]())
     else:

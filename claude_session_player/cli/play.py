@@ -14,12 +14,11 @@ from claude_session_player.cli._options import (
     StoreOptions,
     archive_options,
     examples,
-    timing_options,
     utc_option,
     view_options,
 )
 from claude_session_player.cli._output import note, note_empty, piece_printer, say, stdout, warn_line_issues
-from claude_session_player.cli._player_options import RICH, named_view, theme_option, view_name_option
+from claude_session_player.cli._player_options import RICH, named_view, theme_option, timing_options, view_name_option
 from claude_session_player.cli._refs import (
     SessionSource,
     buffer_session,

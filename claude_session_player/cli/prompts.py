@@ -15,10 +15,10 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     headless_option,
-    is_in_span,
     json_options,
     moment_filter_options,
     pager_option,
+    redaction_options,
     utc_option,
 )
 from claude_session_player.cli._output import print_drawn, print_pages, print_pieces, print_records, say, stdout
@@ -31,7 +31,7 @@ from claude_session_player.util.times import local_now
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.cli._output import JsonForm
     from claude_session_player.store import Filter, Session, Store
     from claude_session_player.transcript import TypedPrompt
@@ -79,10 +79,16 @@ prompt_options = collect_options(
 @prompt_options
 @moment_filter_options("prompts", headless_option)
 @json_options
+@redaction_options(default=False)
 @utc_option
 @archive_options
 def command(
-    ref: str | None, options: PromptOptions, filter: Filter, form: JsonForm | None, stores: StoreOptions
+    ref: str | None,
+    options: PromptOptions,
+    filter: Filter,
+    form: JsonForm | None,
+    stores: StoreOptions,
+    redaction: Redaction,
 ) -> None:
     """List the prompts that people typed, newest first.
 
@@ -95,7 +101,7 @@ def command(
         raise click.UsageError(f"--{given[0]} selects sessions: leave out REF")
     with stores.open(required=ref is None or needs_store(ref)) as store:
         printer = _PromptPrinter(store, options)
-        selected = _selected(store, ref, options, filter)
+        selected = _selected(store, ref, options, filter, redaction)
         if form:
             print_records(map(prompt_record, selected), form)
         else:
@@ -105,16 +111,18 @@ def command(
                 say("No prompts match these filters." if is_narrow else "No prompts.")
 
 
-def _selected(store: Store, ref: str | None, options: PromptOptions, filter: Filter) -> Iterator[TypedPrompt]:
+def _selected(
+    store: Store, ref: str | None, options: PromptOptions, filter: Filter, redaction: Redaction
+) -> Iterator[TypedPrompt]:
     """The prompts that the options select; a session is read when its prompts are needed."""
     from claude_session_player.transcript import all_prompts, session_prompts
 
     def read(session: Session) -> Iterable[TypedPrompt]:
         """Archived sessions are unpacked one after the other."""
         if not (store.is_packed and ref is None):
-            return session_prompts(session)
+            return session_prompts(redaction.session(session))
         store.unpacked(session.file)
-        return session_prompts(store.session_of(session.file))
+        return session_prompts(redaction.session(store.session_of(session.file)))
 
     sessions = store.sessions(filter._replace(limit=None)) if ref is None else [find_session(store, ref)]
     by_time = ref is None
@@ -123,7 +131,7 @@ def _selected(store: Store, ref: str | None, options: PromptOptions, filter: Fil
         for prompt in all_prompts(sessions, store.note, newest_first=not filter.reverse, by_time=by_time, read=read)
         if (options.commands or not prompt.is_command)
         and (filter.include_headless or not prompt.is_headless)
-        and is_in_span(filter, prompt.time)
+        and filter.includes(prompt.time)
     )
     return islice(prompts, filter.limit)
 

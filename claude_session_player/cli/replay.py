@@ -13,6 +13,7 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     format_option,
+    redaction_options,
     utc_option,
     view_options,
 )
@@ -23,7 +24,7 @@ from claude_session_player.export.registry import OutputKind, formats
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.models import View
 
 FOUND_PROBLEMS: Final = 1
@@ -69,15 +70,24 @@ stop_options = collect_options(
 @view_options
 @format_option("markdown", formats(OutputKind.SCREEN))
 @click.option("--strict", is_flag=True, help=STRICT_HELP)
+@redaction_options(default=False)
 @utc_option
 @archive_options
-def command(ref: str, stop: StopOptions, view: View, format: str, strict: bool, stores: StoreOptions) -> int:
+def command(
+    ref: str,
+    stop: StopOptions,
+    view: View,
+    format: str,
+    strict: bool,
+    stores: StoreOptions,
+    redaction: Redaction,
+) -> int:
     """Print the screen of a session.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. With --until or --at, the screen is printed
     as it was at that point.
     """
-    state = load_screen(find_source(ref, stores), view, until=stop.until, at=stop.at)
+    state = load_screen(redaction.source(find_source(ref, stores)), view, until=stop.until, at=stop.at)
     print_screen(state, format)
     note_empty(state)
     note_compacted(state)

@@ -16,8 +16,8 @@ from claude_session_player.cli._options import (
     collect_options,
     examples,
     format_option,
-    load_prices,
     pager_option,
+    redaction_options,
     utc_option,
 )
 from claude_session_player.cli._output import (
@@ -68,7 +68,7 @@ from claude_session_player.util.humanize import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.format.events import Event
     from claude_session_player.store import Store
 
@@ -198,9 +198,10 @@ show_options = collect_options(
 @ref_argument
 @entry_filter_options
 @show_options
+@redaction_options(default=False)
 @utc_option
 @archive_options
-def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions) -> int:
+def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreOptions, redaction: Redaction) -> int:
     """Print the transcript of a session.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The transcript has prompts, responses,
@@ -210,7 +211,10 @@ def command(ref: str, entries: EntryFilter, options: ShowOptions, stores: StoreO
     if options.chain and stores.is_archive:
         raise click.UsageError("--chain looks for other sessions in a store: restore this one first")
     with stores.open(required=ref != STANDARD_INPUT and needs_store(ref)) as store:
-        printer = _TranscriptPrinter(store, source_in(store, ref), entries, options)
+        source = source_in(store, ref)
+        sources = _chain_sources(store, source) if options.chain else [source]
+        sources = redaction.sources(sources, store)
+        printer = _TranscriptPrinter(redaction.store(store), sources, entries, options)
         printer.print()
     return printer.report()
 
@@ -297,14 +301,16 @@ def _is_subagent(source: SessionSource) -> bool:
 class _TranscriptPrinter:
     """One run of the command: what is read, which entries are printed, and how."""
 
-    def __init__(self, store: Store, source: SessionSource, entries: EntryFilter, options: ShowOptions) -> None:
+    def __init__(
+        self, store: Store, sources: Sequence[SessionSource], entries: EntryFilter, options: ShowOptions
+    ) -> None:
         self._store = store
-        self._source = source
+        self._sources = sources
+        self._source = source = sources[-1]
         self._options = options
         fork, page, page_size = options.fork, options.page, options.page_size
         self._filter = entries if fork is None else replace(entries, is_on_branch=_branch_test(source, fork))
         self._page = (page or 1, page_size or _PAGE_SIZE) if page or page_size else None
-        self._sources = _chain_sources(store, source) if options.chain else [source]
         draws = can_draw()
         format = options.format or (_DRAWN if draws else _DEFAULT)
         self._style = _style(self._sources, options, is_drawn=format == _DRAWN)
@@ -440,11 +446,11 @@ class _TranscriptPrinter:
             return
         if is_requested or (not self._is_part and found.stamp.size <= _SUMMARY_LIMIT):
             from claude_session_player.export.summary import facts_markdown
-            from claude_session_player.stats import summarize
+            from claude_session_player.stats import Prices, summarize
 
             session = self._store.session_of(found)
             if session.facts.is_session:
-                yield self._beside(f"{facts_markdown(summarize(session, load_prices()))}\n\n---\n\n")
+                yield self._beside(f"{facts_markdown(summarize(session, Prices.load()))}\n\n---\n\n")
 
 
 def _style(sources: Sequence[SessionSource], options: ShowOptions, *, is_drawn: bool) -> TranscriptStyle:

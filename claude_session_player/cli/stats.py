@@ -11,8 +11,6 @@ from claude_session_player.cli._options import (
     JSON_HELP,
     collect_options,
     examples,
-    load_prices,
-    prices_option,
     store_options,
     usage_filter_options,
     utc_option,
@@ -93,6 +91,20 @@ table_options = collect_options(
         ),
     ),
 )
+
+
+prices_option: Final = click.option(
+    "--prices",
+    "prices_path",
+    type=click.Path(),
+    metavar="FILE",
+    help="Use these prices first: a JSON file of dollars per million tokens, by model.",
+)
+
+
+def load_prices(path: str | None = None) -> Prices:
+    """The prices that genai-prices lists, and before them those of the user."""
+    return Prices.load(own=path)
 
 
 @click.command(

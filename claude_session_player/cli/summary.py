@@ -9,16 +9,16 @@ import click
 from claude_session_player.cli._options import (
     examples,
     json_option,
-    load_prices,
-    prices_option,
+    redaction_options,
     store_options,
     utc_option,
 )
 from claude_session_player.cli._output import print_object, print_text
 from claude_session_player.cli._refs import STANDARD_INPUT, find_session, needs_store, ref_argument
+from claude_session_player.cli.stats import load_prices, prices_option
 
 if TYPE_CHECKING:
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
     from claude_session_player.stats import SessionSummary
 
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 @ref_argument
 @json_option
 @prices_option
+@redaction_options(default=False)
 @utc_option
 @store_options
-def command(ref: str, as_json: bool, prices_path: str | None, stores: StoreOptions) -> None:
+def command(ref: str, as_json: bool, prices_path: str | None, stores: StoreOptions, redaction: Redaction) -> None:
     """Show duration, tool use, files, tokens and cost.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. Tokens and cost include the sub-agents;
@@ -39,12 +40,13 @@ def command(ref: str, as_json: bool, prices_path: str | None, stores: StoreOptio
     from claude_session_player.stats import summarize
 
     with stores.open(required=needs_store(ref)) as store:
-        summary = summarize(find_session(store, ref), load_prices(prices_path))
-    name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else ref
+        summary = summarize(redaction.session(find_session(store, ref)), load_prices(prices_path))
+    name = summary.id if needs_store(ref) or ref == STANDARD_INPUT else redaction.masked(ref)
+    words = tuple(map(redaction.masked, (*stores.words, *redaction.words)))
     if as_json:
-        print_object(_record(summary) | {"detail_hint": show_command(name, stores.roots)})
+        print_object(_record(summary) | {"detail_hint": show_command(name, words)})
     else:
-        print_text(summary_markdown(summary, name, stores.roots))
+        print_text(summary_markdown(summary, name, words))
 
 
 def _record(summary: SessionSummary) -> dict[str, Any]:

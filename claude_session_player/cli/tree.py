@@ -6,13 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from claude_session_player.cli._options import STRICT_HELP, examples, json_option, store_options, utc_option
+from claude_session_player.cli._options import (
+    STRICT_HELP,
+    examples,
+    json_option,
+    redaction_options,
+    store_options,
+    utc_option,
+)
 from claude_session_player.cli._output import print_text, say, stdout
 from claude_session_player.cli._refs import find_session, needs_store, ref_argument
 from claude_session_player.util.terminal import is_terminal
 
 if TYPE_CHECKING:
-    from claude_session_player.cli._options import StoreOptions
+    from claude_session_player.cli._options import Redaction, StoreOptions
 
 FOUND_PROBLEMS: Final = 1
 
@@ -24,9 +31,10 @@ FOUND_PROBLEMS: Final = 1
 @click.option("--prompts", is_flag=True, help="Show every prompt on its own line.")
 @click.option("--strict", is_flag=True, help=STRICT_HELP)
 @json_option
+@redaction_options(default=False)
 @utc_option
 @store_options
-def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreOptions) -> int:
+def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreOptions, redaction: Redaction) -> int:
     """Draw forks, compactions, sub-agents and workflows.
 
     REF is a file, an id, latest (the default) or a title: see 'help refs'. The current branch of the conversation runs
@@ -42,7 +50,10 @@ def command(ref: str, prompts: bool, strict: bool, as_json: bool, stores: StoreO
 
     with stores.open(required=needs_store(ref)) as store:
         session = find_session(store, ref)
-        outline = build_outline(session, relatives_of(session, store), with_prompts=prompts)
+        found = list(relatives_of(session, store))
+        redaction.learn_all([session, *(relative.session for relative in found)])
+        relatives = [relative._replace(session=redaction.session(relative.session)) for relative in found]
+        outline = build_outline(redaction.session(session), relatives, with_prompts=prompts)
     if as_json:
         print_text(encode_outline(outline.root))
     else:

@@ -29,9 +29,9 @@ _VIEWS: Final = {
 """What `show` can print of a session, with the options for it."""
 
 
-def summary_markdown(summary: SessionSummary, ref: str | None = None, roots: Sequence[str] = ()) -> str:
+def summary_markdown(summary: SessionSummary, ref: str | None = None, options: Sequence[str] = ()) -> str:
     """A summary with commands that show more; they refer to the session by `ref`, or by default by its id."""
-    show = show_command(ref or summary.id, roots)
+    show = show_command(ref or summary.id, options)
     commands = [f"- {view}: {inline_code(show + option)}" for view, option in _VIEWS.items()]
     return "\n".join((facts_markdown(summary), "", "Show:", *commands))
 
@@ -42,10 +42,10 @@ def facts_markdown(summary: SessionSummary) -> str:
     return "\n".join((f"Session {_plain(summary.id)} ({plural(summary.events, 'event')})", *lines))
 
 
-def show_command(ref: str, roots: Sequence[str] = ()) -> str:
-    """The command that shows a session; `roots` are given if the store is not the default one."""
-    words = [ref, *(word for root in roots for word in ("--root", root))]
-    quoted = (word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in map(printable, words))
+def show_command(ref: str, options: Sequence[str] = ()) -> str:
+    """The command that shows a session; `options` lead it to the same store, and let it redact in the same way."""
+    words = map(printable, (ref, *options))
+    quoted = (word if _NEEDS_NO_QUOTES.fullmatch(word) else shlex.quote(word) for word in words)
     return f"{PROGRAM} show {' '.join(quoted)}"
 
 

@@ -7,23 +7,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from claude_session_player.errors import CannotWrite, NotInstalled
 from claude_session_player.export.asciicast import OUTPUT, cast_events, write_asciicast
 from claude_session_player.export.registry import OutputKind, format_named
 from claude_session_player.export.terminal_screen import TerminalScreen
-from claude_session_player.util.fsutil import regular_opener
+from claude_session_player.util.fsutil import private_directory, regular_opener
 from claude_session_player.util.text import last_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import FrameType
 
     from claude_session_player.export.asciicast import RecordingSetup
     from claude_session_player.format.events import Event
@@ -43,9 +39,6 @@ _NO_LIMIT: Final = "1000000"
 _LOOK_SECONDS: Final = 0.2
 _PATIENCE: Final = 2.0
 """Seconds that a program has to end by itself."""
-_ENDINGS: Final = ("SIGTERM", "SIGHUP")
-_SIGNALLED: Final = 128
-"""Exit codes of programs that a signal ended are this and its number."""
 _LIST: Final = "frames.txt"
 _PALETTE: Final = "palette.png"
 _FFMPEG_OPTIONS: Final = ("-nostdin", "-hide_banner", "-loglevel", "error", "-y", "-f", "concat", "-i", _LIST)
@@ -61,7 +54,7 @@ class TimedFrame(NamedTuple):
 def write_gif(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
     """Write a recording as an animated GIF, with agg or else with ffmpeg. Raises `NotInstalled`."""
     program = _find_program("gif")
-    with _work_dir() as folder:
+    with private_directory() as folder:
         if os.path.basename(program).startswith(AGG):
             with open(os.path.join(folder, "session.cast"), "w", encoding="utf-8", newline="\n") as cast:
                 write_asciicast(events, state, cast, setup._replace(version=2))
@@ -76,7 +69,7 @@ def write_gif(events: Iterable[Event], state: ScreenState, file: TextIO, setup: 
 def write_mp4(events: Iterable[Event], state: ScreenState, file: TextIO, setup: RecordingSetup) -> None:
     """Write a recording as a video, with ffmpeg. Raises `NotInstalled`."""
     program = _find_program("mp4")
-    with _work_dir() as folder:
+    with private_directory() as folder:
         _draw_frames(events, state, setup, folder)
         video = ("-pix_fmt", "yuv420p", "-movflags", "+faststart")  # what browsers play, while it is loaded
         try:
@@ -158,28 +151,6 @@ def _end(process: Popen[bytes]) -> None:
         process.wait(_PATIENCE)
     except TimeoutExpired:
         process.kill()
-
-
-@contextmanager
-def _work_dir() -> Iterator[str]:
-    """A directory that is removed at the end, also if this program is told to end from outside."""
-    before: dict[int, Any] = {}
-    for name in _ENDINGS:
-        with suppress(AttributeError, ValueError):  # this system has no such signal; not in the main thread
-            number = getattr(signal, name)
-            if signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, _leave)
-    try:
-        with TemporaryDirectory() as folder:
-            yield folder
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    """End this program as a shell would tell it, through everything that cleans up."""
-    sys.exit(_SIGNALLED + number)
 
 
 def _copy(path: str, file: TextIO) -> None:

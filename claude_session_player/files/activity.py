@@ -38,15 +38,22 @@ if TYPE_CHECKING:
     from claude_session_player.store import Session
 
 _WINDOWS_ROOT: Final = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_HOME_ROOTS: Final = ("~/", "~\\")
+
+
+def _has_windows_root(path: str) -> bool:
+    return path.startswith("~\\") or _WINDOWS_ROOT.match(path) is not None
 
 
 def is_absolute(path: str) -> bool:
     """True for a path that does not depend on the working directory, on any platform.
 
-    >>> is_absolute("/a"), is_absolute("c:/a"), is_absolute("a/b")
-    (True, True, False)
+    A path below a home directory does not either: so are those of redacted sessions.
+
+    >>> is_absolute("/a"), is_absolute("c:/a"), is_absolute("~/a"), is_absolute("a/b")
+    (True, True, True, False)
     """
-    return path[:1] == "/" or _WINDOWS_ROOT.match(path) is not None
+    return path[:1] == "/" or path.startswith(_HOME_ROOTS) or _WINDOWS_ROOT.match(path) is not None
 
 
 def absolute_path(path: str, cwd: str | None) -> str:
@@ -54,8 +61,12 @@ def absolute_path(path: str, cwd: str | None) -> str:
 
     >>> absolute_path("src/../a.py", "/home/ada"), absolute_path("//a/./b", None), absolute_path("c:/a/./b", None)
     ('/home/ada/a.py', '/a/b', 'c:/a/b')
+    >>> absolute_path("~/kettle/./a.py", "~/kettle"), absolute_path("a.py", "~/kettle")
+    ('~/kettle/a.py', '~/kettle/a.py')
     """
-    if _WINDOWS_ROOT.match(path) or (not path.startswith("/") and _WINDOWS_ROOT.match(cwd or "")):
+    if path.startswith(_HOME_ROOTS):
+        cwd = None
+    if _has_windows_root(path) or (not path.startswith("/") and _has_windows_root(cwd or "")):
         import ntpath  # rarely needed except on Windows
 
         joined = ntpath.join(cwd or "", path)

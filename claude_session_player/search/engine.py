@@ -388,7 +388,8 @@ def _meets(session: Session, condition: Condition) -> bool:
 
 
 def _is_below(file: SessionFile, root: str) -> bool:
-    return file.name.startswith(os.path.join(root, ""))
+    """True for a file of a store; a redacted copy has the name of its original, which is elsewhere."""
+    return (file.path if file.is_copy else file.name).startswith(os.path.join(root, ""))
 
 
 # --- what would have matched ------------------------------------------------------------------------

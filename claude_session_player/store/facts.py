@@ -240,7 +240,7 @@ def file_record(file: SessionFile, facts: FileFacts) -> dict[str, Any]:
         "size": file.stamp.size,
         "malformed": facts.malformed,
         **conversation_record(conversation),
-        "detail_hint": detail_command(file.id, is_archived=bool(file.label)),
+        "detail_hint": detail_command(file.id, is_archived=file.is_archived),
     }
     if not file.is_agent:
         record["title"] = session_title(facts.titles, None, conversation.topic, conversation.first_prompt)

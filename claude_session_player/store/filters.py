@@ -59,6 +59,13 @@ class Filter(NamedTuple):
         values = [(name, getattr(self, name)) for name in _CONDITIONS]
         return [(name, value) for name, value in values if value is not None]
 
+    def includes(self, time: str | None) -> bool:
+        """True for a time, as session files write it, between `since` and `before`; an unknown one is not excluded."""
+        since, before = self.since, self.before
+        if time is None:
+            return True
+        return (since is None or time >= format_time(since)) and (before is None or time < format_time(before))
+
     @property
     def is_narrow(self) -> bool:
         """True if there is any condition on a session itself."""

@@ -93,11 +93,18 @@ class SessionFile(NamedTuple):
     meta: SideFile | None = None
     label: str = ""
     """Its name if the path means nothing to people: an archived file is unpacked to be read."""
+    is_copy: bool = False
+    """True for a redacted copy of a file, which has the name of its original."""
 
     @property
     def name(self) -> str:
         """What people and the index know the file by: usually its path."""
         return self.label or self.path
+
+    @property
+    def is_archived(self) -> bool:
+        """True for a file of the archive."""
+        return bool(self.label) and not self.is_copy
 
     def name_of(self, path: str) -> str:
         """The name of a file below `home`, in the same form as the session file's own."""

@@ -334,7 +334,7 @@ class Session:
         if self._inline:
             record |= conversation_record(self.conversation)
             record |= {"id": self.id, "kind": SessionKind.SUBAGENT.value, "size": 0, "malformed": 0}
-            hint = detail_command(self.id, is_archived=bool(self.file.label))
+            hint = detail_command(self.id, is_archived=self.file.is_archived)
             record |= {"title": self.title, "detail_hint": hint}
         return record
 

@@ -392,16 +392,16 @@ class BrowseScreen(Screen[None]):
     @work(thread=True, group="export")
     def _export(self, row: ListRow, target: ExportTarget) -> None:
         try:
-            jobs.write_export(row.session, target)
+            masked = jobs.write_export(row.session, target)
         except SessionError as error:
             self.post_message(JobFailed(str(error)))
         else:
-            self.post_message(ExportDone(target))
+            self.post_message(ExportDone(target, masked))
 
     @on(ExportDone)
     def _report_export(self, message: ExportDone) -> None:
         self._export_dir = os.path.dirname(message.target.path)
-        self.notify(f"Exported to {message.target.path}", timeout=_PATH_SECONDS)
+        self.notify(message.words, timeout=_PATH_SECONDS)
 
     def action_copy(self) -> None:
         """Copy the command that plays from the hit, or that resumes the session."""

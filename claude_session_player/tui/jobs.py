@@ -33,7 +33,8 @@ from claude_session_player.store import (
     watch_changes,
 )
 from claude_session_player.tools import AGENTS
-from claude_session_player.util.fsutil import atomic_file
+from claude_session_player.util.dirs import PROGRAM
+from claude_session_player.util.fsutil import atomic_file, private_directory
 from claude_session_player.util.text import display_path
 
 if TYPE_CHECKING:
@@ -145,6 +146,13 @@ class ExportDone(Message, bubble=False):
     """A session was written to a file."""
 
     target: ExportTarget
+    masked: str = ""
+    """What was masked in it, in words."""
+
+    @property
+    def words(self) -> str:
+        """What is told."""
+        return f"Exported to {self.target.path}" + (f" · redacted: {self.masked}" if self.masked else "")
 
 
 @dataclass
@@ -235,7 +243,7 @@ def summary_text(opener: StoreOpener, file: SessionFile) -> str:
 
     with closing(opener.open()) as store:
         summary = summarize(store.session_of(file), Prices.load())
-    return summary_markdown(summary, summary.id, opener.roots)
+    return summary_markdown(summary, summary.id, [word for root in opener.roots for word in ("--root", root)])
 
 
 def with_activity(row: SessionRow, now: float) -> SessionRow:
@@ -255,8 +263,23 @@ _WORD_OF_PHASE: Final = {"RUNNING": "running", "WAITING": "waiting", "THINKING":
 """What sessions in use do, in the words of the list."""
 
 
-def write_export(session: Session, target: ExportTarget) -> None:
-    """Write a whole session to a file. Raises `SessionError`, and then leaves no file behind."""
+def write_export(session: Session, target: ExportTarget) -> str:
+    """Write a whole session to a file, and return what was masked in it, in words.
+
+    Raises `SessionError`, and then leaves no file behind.
+    """
+    if not target.redacts:
+        _write_session(session, target)
+        return ""
+    from claude_session_player.redact import RedactedStore, load_own_rules, redactor_here
+
+    redactor = redactor_here(own=load_own_rules(), reports_places=False)
+    with private_directory(f"{PROGRAM}-") as directory:
+        _write_session(RedactedStore(directory, redactor).copy_of(session), target)
+    return redactor.report.summary
+
+
+def _write_session(session: Session, target: ExportTarget) -> None:
     from claude_session_player.export.asciicast import RecordingSetup
     from claude_session_player.playback import replay, start_replay
 

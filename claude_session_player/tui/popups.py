@@ -90,7 +90,7 @@ class ProjectPopup(ClosedOnce, ModalScreen[ProjectRow | None]):
         self.dismiss(self.query_one(ProjectTable).current)
 
 
-_EXPORT_KEYS: Final = "↑ ↓ format · Enter export · Esc back"
+_EXPORT_KEYS: Final = "↑ ↓ format · ctrl+r mask or not · Enter export · Esc back"
 _REPLACE_KEYS: Final = "y replace · Esc another name · q quit"
 
 
@@ -100,6 +100,8 @@ class ExportTarget(NamedTuple):
     path: str
     format: Format
     may_replace: bool = False
+    redacts: bool = True
+    """Whether secrets, names and images are masked."""
 
     @property
     def notice(self) -> str:
@@ -124,6 +126,7 @@ class ExportPopup(ClosedOnce, ModalScreen[ExportTarget | None]):
         Binding("escape", "back", "back"),
         Binding("up", "format(-1)", "format"),
         Binding("down", "format(1)", "format"),
+        Binding("ctrl+r", "redact", "mask or not", priority=True),
         Binding("y", "replace", "replace"),
         Binding("q", "app.quit", "quit"),
     ]
@@ -161,7 +164,12 @@ class ExportPopup(ClosedOnce, ModalScreen[ExportTarget | None]):
         path = self.query_one(Input)
         path.value = rename_for_format(path.value, self._target.format.suffix, chosen.suffix)
         path.cursor_position = len(path.value)
-        self._target = ExportTarget(path.value, chosen)
+        self._target = self._target._replace(path=path.value, format=chosen)
+        self._show_formats()
+
+    def action_redact(self) -> None:
+        """Mask secrets, names and images, or write the session as it is."""
+        self._target = self._target._replace(redacts=not self._target.redacts)
         self._show_formats()
 
     @on(Input.Changed)
@@ -211,7 +219,8 @@ class ExportPopup(ClosedOnce, ModalScreen[ExportTarget | None]):
 
     def _show_formats(self) -> None:
         names = [f"[{one.name}]" if one == self._target.format else f" {one.name} " for one in self._formats]
-        self.query_one("#formats", Static).update(" ".join(names))
+        how = "secrets and names are masked" if self._target.redacts else "as it is, with secrets and names"
+        self.query_one("#formats", Static).update(f"{' '.join(names)}\n {how}")
 
 
 def full_path(typed: str) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import time
 import zlib
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, TextIO
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from claude_session_player.errors import AlreadyThere, CannotWrite
 from claude_session_player.util.text import display_path
@@ -20,6 +21,7 @@ from claude_session_player.util.text import display_path
 if TYPE_CHECKING:
     import io
     from collections.abc import Iterator
+    from types import FrameType
 
 NO_LINKS: Final = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES)
 """The errors with which file systems refuse hard links."""
@@ -173,3 +175,33 @@ def sample_checksum(raw: io.FileIO, size: int, sample: int = _SAMPLE_SIZE) -> in
         raw.seek(start)
         checksum = zlib.crc32(raw.read(length), checksum)
     return checksum
+
+
+_ENDINGS: Final = ("SIGTERM", "SIGHUP")
+_SIGNALLED: Final = 128
+"""Exit codes of programs that a signal ended are this and its number."""
+
+
+@contextmanager
+def private_directory(prefix: str | None = None, folder: str | None = None) -> Iterator[str]:
+    """A directory that is removed at the end, also if this program is told to end from outside."""
+    import signal
+    from tempfile import TemporaryDirectory
+
+    before: dict[int, Any] = {}
+    for name in _ENDINGS:
+        with suppress(AttributeError, ValueError):  # this system has no such signal; not in the main thread
+            number = getattr(signal, name)
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, _leave)
+    try:
+        with TemporaryDirectory(prefix=prefix, dir=folder, ignore_cleanup_errors=True) as path:
+            yield path
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End this program as a shell would tell it, through everything that cleans up."""
+    sys.exit(_SIGNALLED + number)

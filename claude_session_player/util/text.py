@@ -25,7 +25,7 @@ class Cut(Enum):
 TITLE_LENGTH: Final = 200
 _PORTION: Final = 1 << 20
 
-_ESCAPES: Final = (  # compiled at first use: most commands start faster without
+ESCAPE_SEQUENCE: Final = (  # compiled at first use: most commands start faster without
     r"\x9b[0-?]*[ -/]*[@-~]|"  # CSI in one character
     r"\x1b(?:"
     r"\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor movements
@@ -52,7 +52,7 @@ def strip_escapes(text: str) -> str:
     'red\\nplain'
     """
     if "\x1b" in text or "\x9b" in text:
-        text = re.sub(_ESCAPES, "", text)
+        text = re.sub(ESCAPE_SEQUENCE, "", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     return text

@@ -32,6 +32,9 @@ OF_A_SESSION: Final[tuple[tuple[str, ...], ...]] = (
     ("stats",),
     ("stats", "--csv", "--by", "model"),
     ("locks",),
+    ("secrets",),
+    ("secrets", "--json"),
+    ("show", "--redact"),
 )
 OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
     ("list",),
@@ -57,6 +60,8 @@ OF_A_STORE: Final[tuple[tuple[str, ...], ...]] = (
     ("settings", "--json"),
     ("verify", "--all"),
     ("locks",),
+    ("secrets", "--all", "--details"),
+    ("find", "kettle", "--redact"),
     ("clean", "--older-than", "1d"),
 )
 WITHOUT_CACHE: Final = ("todos", "memories", "settings", "clean", "locks", "index")

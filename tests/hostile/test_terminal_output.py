@@ -75,6 +75,8 @@ def test_no_command_that_changes_files_lets_a_terminal_obey_it(tmp_path: Path, p
     for words in (
         ("repair", damaged, "-o", damaged.with_suffix(".mended")),
         ("repair", damaged, "-o", damaged.with_suffix(".mended")),
+        ("redact", damaged, "-o", damaged.with_suffix(".redacted")),
+        ("redact", damaged, "-o", damaged.with_suffix(".redacted")),
         ("archive", "add", "--all", "--root", root, "--archive", archive),
         ("archive", "list", "--archive", archive),
         ("archive", "list", "--json", "--archive", archive),
@@ -236,6 +238,7 @@ def test_every_command_is_run() -> None:
     run = {words[0] for words in OF_A_SESSION + OF_A_STORE} | {
         "browse",
         "follow",
+        "redact",
         "repair",
         "resume",
         "archive",
